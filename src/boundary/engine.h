@@ -1,0 +1,135 @@
+// What runs workloads. Moulin decides; an engine starts, signals, stops, and reports.
+//
+// An engine is asked by intents, which are idempotent: an intent may come twice (after
+// a restart the server repeats those whose effect it has not seen). It answers by
+// reports, never by return values, because what it did may become known only later.
+// Reports carry the identity they are about; the core drops stale ones.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/instant.h"
+#include "base/result.h"
+#include "base/share.h"
+#include "model/names.h"
+
+namespace moulin {
+
+// How well a part of a device is separated from its neighbours, weakest first.
+enum class Isolation { kAdvisory, kInterposed, kMps, kMig };
+
+// One device, or part of one, given to one replica.
+struct Grant {
+  GpuUuid gpu;
+  int32_t slot = 0;    // index of the device on its node
+  Share share;
+  Bytes memory;
+  Isolation isolation = Isolation::kAdvisory;
+  bool operator==(const Grant&) const = default;
+};
+
+struct ReplicaKey {
+  WorkloadId workload;
+  AttemptNumber attempt;
+  ReplicaIndex replica;
+  auto operator<=>(const ReplicaKey&) const = default;
+};
+
+// Limits that hold for a replica and all its children. 0: no limit.
+struct ReplicaLimits {
+  CpuMilli cpu{};
+  Bytes memory{};
+  int64_t tasks = 0;
+  Bytes log{};  // kept per stream, the oldest is dropped
+  bool operator==(const ReplicaLimits&) const = default;
+};
+
+// Everything an engine needs to start one replica. Secrets are not in here.
+struct ReplicaLaunch {
+  ReplicaKey key;
+  std::string token;  // attempt token: proves on re-adoption that a process is ours
+  Epoch epoch;
+  NodeName node;
+  std::string account;                      // Unix account; empty: that of the server
+  std::vector<std::string> argv;            // no shell unless the user wrote a string
+  std::string working_folder;               // absolute
+  std::map<std::string, std::string> environment;  // complete: nothing is inherited but PATH, HOME, LANG
+  std::vector<Grant> grants;
+  ReplicaLimits limits;
+  std::string checkpoint_file;              // empty: none declared
+  Duration grace;                           // from the signal to the kill
+  bool operator==(const ReplicaLaunch&) const = default;
+};
+
+// Why an engine is asked to end a replica; written to its flag file.
+enum class EndReason { kPreempt, kPause, kStop, kKill };
+
+// What an engine can do; the scheduler plans within it.
+struct EngineAbilities {
+  enum class Placement { kDevice, kNode, kAdmitOnly };
+  Placement placement = Placement::kDevice;
+  bool signals = true;
+  bool logs = true;
+  bool simulated = false;
+};
+
+struct Usage {
+  Duration cpu{};                // user and system time so far
+  Bytes memory_peak{};
+  Duration gpu_active{};         // device time that did work, share-weighted, so far
+  bool operator==(const Usage&) const = default;
+};
+
+// ---- Reports ----
+struct ReplicaStarted { ReplicaKey key; std::string token; int64_t pid = 0; };
+struct ReplicaReady { ReplicaKey key; std::string token; };
+struct CheckpointSeen { ReplicaKey key; std::string token; };
+struct UsageMeasured { ReplicaKey key; std::string token; Usage usage; };
+// The end of a replica with all its children. Exactly one of code, signal, error.
+struct ReplicaExited {
+  ReplicaKey key;
+  std::string token;
+  std::optional<int32_t> code;
+  std::optional<int32_t> signal;
+  std::string error;             // could not be started, or vanished: a sentence for a person
+  bool vanished = false;         // process and status are gone (machine restarted, shim killed)
+  bool limit_hit = false;        // ended by us for crossing a limit; `error` says which
+  bool done_file = false;        // $MOULIN_DONE_FILE exists
+  Usage usage;
+};
+// A process that carries our mark and that the server does not know.
+struct StrangerFound { ReplicaKey key; std::string token; int64_t pid = 0; };
+using EngineReport = std::variant<ReplicaStarted, ReplicaReady, CheckpointSeen, UsageMeasured, ReplicaExited, StrangerFound>;
+
+// What the engine holds now, for reconciliation.
+struct HeldReplica {
+  ReplicaKey key;
+  std::string token;
+  bool exited = false;
+};
+
+// Thread-safe: the reactor calls, and reports come on the engine's own thread.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual EngineAbilities abilities() const = 0;
+
+  // Where reports go, before the first intent. Called on the engine's thread; must not block.
+  virtual void on_report(std::function<void(EngineReport)> sink) = 0;
+
+  virtual void start(ReplicaLaunch launch) = 0;
+  // Signal, wait up to the grace, kill. kKill skips the first two. A later, stronger
+  // reason replaces an earlier one (kill > stop > preempt > pause).
+  virtual void end(ReplicaKey key, std::string token, EndReason reason, Duration grace) = 0;
+  // Forget an exited replica: its report was made durable. Log files stay.
+  virtual void release(ReplicaKey key, std::string token) = 0;
+  // What runs or has exited and was not released, after a complete scan.
+  virtual std::vector<HeldReplica> list() = 0;
+};
+
+}  // namespace moulin

@@ -1,8 +1,8 @@
 // An ordered map whose copies share structure.
 //
-// Two levels: a list of chunks of at most kChunkMax entries. A copy costs one pointer. The first change after a copy
-// duplicates the list and one chunk; later changes go in place. Meant for up to some
-// 10^6 entries: at 10^6 a copied list is about 20,000 pointers.
+// Two levels: a list of chunks of at most kChunkMax entries. A copy costs one pointer. The
+// first change after a copy duplicates the list and one chunk; later changes go in place.
+// Meant for up to some 10^6 entries: at 10^6 a copied list is about 20,000 pointers.
 #pragma once
 
 #include <algorithm>
@@ -98,7 +98,11 @@ class CowMap {
   // Inserts or replaces; the value as it now stands.
   Value& set(const Key& key, Value value) {
     Chunks& chunks = chunks_.mutate();
-    if (chunks.empty()) chunks.push_back(Cow<Chunk>(Chunk{}));
+    if (chunks.empty()) {
+      chunks.push_back(Cow<Chunk>(Chunk{Entry{key, std::move(value)}}));
+      size_ = 1;
+      return chunks.front().mutate().front().second;
+    }
     size_t index = std::min(chunk_of(key), chunks.size() - 1);
     Chunk& chunk = chunks[index].mutate();
     size_t entry = position_in(chunk, key);

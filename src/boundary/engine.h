@@ -16,22 +16,10 @@
 #include "base/instant.h"
 #include "base/result.h"
 #include "base/share.h"
+#include "model/grant.h"
 #include "model/names.h"
 
 namespace moulin {
-
-// How well a part of a device is separated from its neighbours, weakest first.
-enum class Isolation { kAdvisory, kInterposed, kMps, kMig };
-
-// One device, or part of one, given to one replica.
-struct Grant {
-  GpuUuid gpu;
-  int32_t slot = 0;    // index of the device on its node
-  Share share;
-  Bytes memory;
-  Isolation isolation = Isolation::kAdvisory;
-  bool operator==(const Grant&) const = default;
-};
 
 struct ReplicaKey {
   WorkloadId workload;

@@ -8,9 +8,7 @@
 
 #include <functional>
 #include <map>
-#include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/instant.h"
@@ -18,15 +16,9 @@
 #include "base/share.h"
 #include "model/grant.h"
 #include "model/names.h"
+#include "model/report.h"
 
 namespace moulin {
-
-struct ReplicaKey {
-  WorkloadId workload;
-  AttemptNumber attempt;
-  ReplicaIndex replica;
-  auto operator<=>(const ReplicaKey&) const = default;
-};
 
 // Limits that hold for a replica and all its children. 0: no limit.
 struct ReplicaLimits {
@@ -65,34 +57,6 @@ struct EngineAbilities {
   bool logs = true;
   bool simulated = false;
 };
-
-struct Usage {
-  Duration cpu{};                // user and system time so far
-  Bytes memory_peak{};
-  Duration gpu_active{};         // device time that did work, share-weighted, so far
-  bool operator==(const Usage&) const = default;
-};
-
-// ---- Reports ----
-struct ReplicaStarted { ReplicaKey key; std::string token; int64_t pid = 0; };
-struct ReplicaReady { ReplicaKey key; std::string token; };
-struct CheckpointSeen { ReplicaKey key; std::string token; };
-struct UsageMeasured { ReplicaKey key; std::string token; Usage usage; };
-// The end of a replica with all its children. Exactly one of code, signal, error.
-struct ReplicaExited {
-  ReplicaKey key;
-  std::string token;
-  std::optional<int32_t> code;
-  std::optional<int32_t> signal;
-  std::string error;             // could not be started, or vanished: a sentence for a person
-  bool vanished = false;         // process and status are gone (machine restarted, shim killed)
-  bool limit_hit = false;        // ended by us for crossing a limit; `error` says which
-  bool done_file = false;        // $MOULIN_DONE_FILE exists
-  Usage usage;
-};
-// A process that carries our mark and that the server does not know.
-struct StrangerFound { ReplicaKey key; std::string token; int64_t pid = 0; };
-using EngineReport = std::variant<ReplicaStarted, ReplicaReady, CheckpointSeen, UsageMeasured, ReplicaExited, StrangerFound>;
 
 // What the engine holds now, for reconciliation.
 struct HeldReplica {

@@ -21,23 +21,18 @@
 #include "base/result.h"
 #include "base/share.h"
 #include "model/names.h"
+#include "model/node.h"
 
 namespace moulin {
 
-// What to do about a device, mildest first.
-enum class GpuHealth {
-  kHealthy,    // use it
-  kAttention,  // use it, and show the reason: it wants maintenance
-  kUnknown,    // start nothing new on it, leave what runs: we cannot see it now
-  kUnhealthy,  // drain it
-};
-template <>
-inline constexpr auto kWords<GpuHealth> =
-    std::to_array<std::string_view>({"healthy", "attention", "unknown", "unhealthy"});
-
+// What the server does about a device (the words are those of model/node.h):
+//   healthy, no reason    use it
+//   healthy, with reason  use it and show the reason: it wants maintenance, but works
+//   unknown               start nothing new on it, leave what runs: we cannot judge it now
+//   unhealthy             drain it
 struct GpuVerdict {
-  GpuHealth health = GpuHealth::kHealthy;
-  std::string reason{};  // a sentence for a person with what to do; empty exactly when healthy
+  Health health = Health::kHealthy;
+  std::string reason{};  // a sentence for a person, with what to do; never empty unless healthy
   bool operator==(const GpuVerdict&) const = default;
 };
 
@@ -49,32 +44,17 @@ struct MigInstance {
   bool operator==(const MigInstance&) const = default;
 };
 
-// What does not change while the machine runs.
-struct GpuFacts {
+// What people ask about a device and no decision needs. Beside it stands the Gpu of its
+// Node (model/node.h) with the same UUID.
+struct GpuDetails {
   GpuUuid uuid;
-  int32_t index = 0;          // position on its node, from 0, in the driver's order
-  ModelName model;            // "H100-80GB": the driver's name after the rule of docs/gpus.md
   std::string product{};      // the name exactly as the driver gives it
-  Bytes memory{};             // all of it
-  Bytes reserved{};           // kept by the driver; never ours to give
   std::string pci_bus_id{};   // "0000:3b:00.0"; empty when unknown
   std::optional<int32_t> numa_node{};
-  std::optional<int32_t> nvlink_group{};  // devices of a node with the same number reach each other over NVLink
   bool mig_enabled = false;
   std::vector<MigInstance> mig{};
   std::vector<std::string> missing{};  // facts that the driver did not give, one sentence each
-
-  // What workloads can have.
-  Bytes usable() const { return reserved < memory ? memory - reserved : Bytes{}; }
-  bool operator==(const GpuFacts&) const = default;
-};
-
-struct NodeFacts {
-  NodeName name;
-  CpuMilli cpu{};
-  Bytes memory{};
-  std::vector<GpuFacts> gpus{};
-  bool operator==(const NodeFacts&) const = default;
+  bool operator==(const GpuDetails&) const = default;
 };
 
 enum class GpuSource { kNone, kDriver, kSimulated };
@@ -86,7 +66,10 @@ struct GpuInventory {
   std::string driver_version{};  // "570.86.15"; empty unless kDriver
   std::string cuda_version{};    // "12.8"; the highest that the driver serves
   std::string note{};            // why there are no GPUs, for `moulin up` and `doctor`
-  std::vector<NodeFacts> nodes;  // one when real, the local machine; ordered by name
+  // One when real or none, the local machine (without GPUs when there are none); ordered
+  // by name. Health is as of now; pool, labels and mode are left at their defaults.
+  std::vector<Node> nodes;
+  std::vector<GpuDetails> details{};  // of real devices, in the order of nodes[0].gpus
   bool operator==(const GpuInventory&) const = default;
 };
 
@@ -151,7 +134,8 @@ class Gpus {
 
   // Blocks for at most a minute (loading a driver can take seconds per device). No
   // driver or no device is a normal answer with source kNone and a note.
-  // kUnavailable: the driver did not answer in time.
+  // kUnavailable: the driver did not answer in time. What the machine itself has (CPU,
+  // memory) is in the answer in any case.
   virtual Result<GpuInventory> discover() = 0;
 
   // Starts looking, about once a second, until destruction.

@@ -1,0 +1,89 @@
+// What can be asked of the core. A command carries who asks and when; ids, tokens, ports
+// and hashes in it were made by the shell, so that the core makes none.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/identity.h"
+#include "model/node.h"
+#include "model/plan.h"
+#include "model/quota.h"
+#include "model/report.h"
+#include "model/workload.h"
+
+namespace moulin {
+
+// Who gives a command.
+struct Actor {
+  UserName user;            // empty: Moulin itself, which may everything
+  WorkloadId workload{};    // not 0: acts with the token of this workload
+  bool is_system() const { return user.empty(); }
+};
+
+namespace command {
+
+struct NewWorkload {
+  WorkloadId id;
+  WorkloadSpec spec;
+  Origin origin;
+};
+
+// All or none. With a key: the same request again gives the same answer for a day.
+struct Submit {
+  std::vector<NewWorkload> workloads;
+  std::string key;     // empty: none; at most 200 bytes
+  std::string digest;  // of the request
+};
+
+struct Stop { WorkloadId workload; };
+struct Pause { WorkloadId workload; };
+struct Resume { WorkloadId workload; };
+
+struct CreateTreeNode { TreeName name; TreeKind kind = TreeKind::kProject; TreeName parent; std::map<QuotaKey, Quota> quotas; };
+struct ChangeQuota { TreeName at; QuotaKey key; std::optional<Quota> quota; };
+struct RemoveTreeNode { TreeName name; };
+
+struct CreateUser { UserName name; std::string account; };
+struct RemoveUser { UserName name; };
+struct IssueToken { Token token; };
+struct RevokeToken { TokenId id; };
+struct GrantRole { Binding binding; };
+struct RevokeRole { Binding binding; };
+
+struct RegisterNode { Node node; };
+struct ChangeNodeMode { NodeName node; NodeMode mode = NodeMode::kOpen; };
+struct ReportPresence { NodeName node; Presence presence = Presence::kUp; };
+struct ReportGpu { NodeName node; Gpu gpu; };
+struct RemoveNode { NodeName node; };
+
+struct BeginEpoch { std::string boot_id; Duration wall_offset; std::string version; bool simulated = false; };
+struct MoveWallClock { Duration wall_offset; };
+
+// An engine's report; its times are the command's.
+struct TakeReport { EngineReport report; };
+
+// What the shell made for a start: used for the item of the same position in plan.starts.
+struct AttemptIdentity { std::string token; int32_t rendezvous_port = 0; };
+struct ApplyPlan { Plan plan; std::vector<AttemptIdentity> identities; };
+
+// Time has passed: does what is due (limits, back-offs, claims, forgetting).
+struct Tick {};
+
+}  // namespace command
+
+using CommandBody = std::variant<
+    command::Submit, command::Stop, command::Pause, command::Resume, command::CreateTreeNode, command::ChangeQuota,
+    command::RemoveTreeNode, command::CreateUser, command::RemoveUser, command::IssueToken, command::RevokeToken,
+    command::GrantRole, command::RevokeRole, command::RegisterNode, command::ChangeNodeMode, command::ReportPresence,
+    command::ReportGpu, command::RemoveNode, command::BeginEpoch, command::MoveWallClock, command::TakeReport,
+    command::ApplyPlan, command::Tick>;
+
+struct Command {
+  Actor actor;
+  Instant at;
+  CommandBody body;
+};
+
+}  // namespace moulin

@@ -40,7 +40,7 @@ _EVERYWHERE = [
     (r"\bRLIMIT_AS\b", (), "CUDA reserves address space: limit memory another way"),
     (r"(?<![\w.>])(?:getenv|setenv|putenv)\s*\(", ("cli", "main", "shim"), "main reads the environment and passes it"),
     (r"\bstd::(?:endl|rand|srand|regex|auto_ptr|bind)\b", (), "slow, unsafe or replaced by better"),
-    (r"(?<![\w.:>])(?:std::this_thread::sleep_\w+|(?:::)?(?:u|nano)?sleep)\s*\(", (), "wait for the event, with a bound"),
+    (r"(?<![\w.:>])(?:std::this_thread::sleep_\w+|(?:::)?(?:u|nano)?sleep)\s*\(", (), "wait for the event, bounded"),
     (r"\bdynamic_cast\b", (), "ask the type, or use a variant"),
     (r"\bco_(?:await|yield|return)\b", (), "g++ 12 miscompiles coroutines: use callbacks"),
     (r"\bassert\s*\(", (), "MOULIN_CHECK stays on in production"),

@@ -161,7 +161,8 @@ class Parsing(unittest.TestCase):
 
     def test_functions_are_found_with_their_lines(self):
         code = ("namespace a {\nclass B {\n public:\n  B(int c) : c_{c}, d_{1} {\n    run();\n  }\n"
-                "  int e() { return 1; }\n};\nstatic const int kTable[] = {1, 2};\nint f(\n    int g) {\n  auto h = [] { return 1; };\n"
+                "  int e() { return 1; }\n};\nstatic const int kTable[] = {1, 2};\nint f(\n    int g) {\n"
+                "  auto h = [] { return 1; };\n"
                 "  return h();\n}\n}\n")
         found = [(function.name, function.lines) for function in functions(code)]
         self.assertEqual(found, [("B", 3), ("e", 1), ("f", 5)])

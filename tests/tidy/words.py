@@ -87,7 +87,8 @@ def no_getters(tree):
 _ABBREVIATION = re.compile(
     r"(?<![\w.:>])(?:\w+_)?(?:cfg|conf|msg|mgr|cnt|idx|ctx|resp|req|ptr|buf|svc|tmp|pos|prev|cur|desc|proc|proj|wl)"
     r"(?:_\w+)?(?=\s*(?:[=;,)({]|:\s))")
-_FROM_OUTSIDE = re.compile(r"\b(?:va_arg|shared_ptr|unique_ptr|weak_ptr|exception_ptr|make_\w+_ptr|c_ptr|randombytes_buf)\b")
+_FROM_OUTSIDE = re.compile(
+    r"\b(?:va_arg|shared_ptr|unique_ptr|weak_ptr|exception_ptr|make_\w+_ptr|c_ptr|randombytes_buf)\b")
 
 
 @check("abbreviations")

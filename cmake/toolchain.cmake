@@ -22,7 +22,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 if(MOULIN_SANITIZE)
-  target_compile_options(moulin_flags INTERFACE "-fsanitize=${MOULIN_SANITIZE}" -fno-sanitize-recover=all)
+  target_compile_options(moulin_flags INTERFACE "-fsanitize=${MOULIN_SANITIZE}" -fno-sanitize-recover=all
+    "-fsanitize-ignorelist=${CMAKE_CURRENT_LIST_DIR}/sanitizer_ignore.txt")
   target_link_options(moulin_flags INTERFACE "-fsanitize=${MOULIN_SANITIZE}")
 endif()
 if(MOULIN_FUZZ)

@@ -19,7 +19,7 @@ def left_over(tree):
 
 
 # Paths of one machine, and references that a reader of the project cannot follow.
-_FORBIDDEN = re.compile(r"(?<![\w.])/(?:work|root)/\w|/home/\w+/|\bissues? #?\d+\b", re.IGNORECASE)
+_FORBIDDEN = re.compile(r"(?<![\w.])/(?:work|root)/\w|\bissues? #?\d+\b", re.IGNORECASE)
 
 
 @check("forbidden_words")
@@ -85,7 +85,7 @@ def no_getters(tree):
 
 
 _ABBREVIATION = re.compile(
-    r"(?<![\w.:>])(?:\w+_)?(?:cfg|conf|msg|mgr|cnt|idx|ctx|resp|req|ptr|buf|svc|tmp|pos|prev|cur|desc|proc|proj|wl)"
+    r"(?<![\w.:>])(?:\w+_)?(?:cfg|conf|msg|mgr|cnt|idx|ctx|resp|req|ptr|buf|svc|tmp|pos|prev|cur|desc|proj|wl)"
     r"(?:_\w+)?(?=\s*(?:[=;,)({]|:\s))")
 _FROM_OUTSIDE = re.compile(
     r"\b(?:va_arg|shared_ptr|unique_ptr|weak_ptr|exception_ptr|make_\w+_ptr|c_ptr|randombytes_buf)\b")

@@ -31,18 +31,18 @@ struct ReplicaLimits {
 
 // Everything an engine needs to start one replica. Secrets are not in here.
 struct ReplicaLaunch {
-  ReplicaKey key;
-  std::string token;  // attempt token: proves on re-adoption that a process is ours
-  Epoch epoch;
-  NodeName node;
-  std::string account;                      // Unix account; empty: that of the server
-  std::vector<std::string> argv;            // no shell unless the user wrote a string
-  std::string working_folder;               // absolute
-  std::map<std::string, std::string> environment;  // complete: nothing is inherited but PATH, HOME, LANG
-  std::vector<Grant> grants;
-  ReplicaLimits limits;
-  std::string checkpoint_file;              // empty: none declared
-  Duration grace;                           // from the signal to the kill
+  ReplicaKey key{};
+  std::string token{};  // attempt token: proves on re-adoption that a process is ours
+  Epoch epoch{};
+  NodeName node{};
+  std::string account{};                      // Unix account; empty: that of the server
+  std::vector<std::string> argv{};            // no shell unless the user wrote a string
+  std::string working_folder{};               // absolute
+  std::map<std::string, std::string> environment{};  // complete: nothing is inherited but PATH, HOME, LANG
+  std::vector<Grant> grants{};
+  ReplicaLimits limits{};
+  std::string checkpoint_file{};              // empty: none declared
+  Duration grace{};                           // from the signal to the kill
   bool operator==(const ReplicaLaunch&) const = default;
 };
 
@@ -60,8 +60,8 @@ struct EngineAbilities {
 
 // What the engine holds now, for reconciliation.
 struct HeldReplica {
-  ReplicaKey key;
-  std::string token;
+  ReplicaKey key{};
+  std::string token{};
   bool exited = false;
 };
 

@@ -17,7 +17,7 @@ namespace moulin {
 
 // Who gives a command.
 struct Actor {
-  UserName user;            // empty: Moulin itself, which may everything
+  UserName user{};            // empty: Moulin itself, which may everything
   WorkloadId workload{};    // not 0: acts with the token of this workload
   bool is_system() const { return user.empty(); }
 };
@@ -25,16 +25,16 @@ struct Actor {
 namespace command {
 
 struct NewWorkload {
-  WorkloadId id;
-  WorkloadSpec spec;
-  Origin origin;
+  WorkloadId id{};
+  WorkloadSpec spec{};
+  Origin origin{};
 };
 
 // All or none. With a key: the same request again gives the same answer for a day.
 struct Submit {
-  std::vector<NewWorkload> workloads;
-  std::string key;     // empty: none; at most 200 bytes
-  std::string digest;  // of the request
+  std::vector<NewWorkload> workloads{};
+  std::string key{};     // empty: none; at most 200 bytes
+  std::string digest{};  // of the request
 };
 
 struct Stop { WorkloadId workload; };
@@ -64,9 +64,13 @@ struct MoveWallClock { Duration wall_offset; };
 // An engine's report; its times are the command's.
 struct TakeReport { EngineReport report; };
 
-// What the shell made for a start: used for the item of the same position in plan.starts.
+// What the shell made for an attempt.
 struct AttemptIdentity { std::string token; int32_t rendezvous_port = 0; };
-struct ApplyPlan { Plan plan; std::vector<AttemptIdentity> identities; };
+
+// The items of a plan, each judged again on its own: see core/plan_commands.h.
+struct Start { StartItem item; AttemptIdentity identity; };
+struct Evict { std::vector<EvictItem> evictions; std::optional<Claim> claim; };  // all or none
+struct EndPass { Sequence seen; int64_t starts = 0; int64_t evictions = 0; int64_t dropped = 0; std::vector<WaitItem> waits; };
 
 // Time has passed: does what is due (limits, back-offs, claims, forgetting).
 struct Tick {};
@@ -78,12 +82,12 @@ using CommandBody = std::variant<
     command::RemoveTreeNode, command::CreateUser, command::RemoveUser, command::IssueToken, command::RevokeToken,
     command::GrantRole, command::RevokeRole, command::RegisterNode, command::ChangeNodeMode, command::ReportPresence,
     command::ReportGpu, command::RemoveNode, command::BeginEpoch, command::MoveWallClock, command::TakeReport,
-    command::ApplyPlan, command::Tick>;
+    command::Start, command::Evict, command::EndPass, command::Tick>;
 
 struct Command {
-  Actor actor;
-  Instant at;
-  CommandBody body;
+  Actor actor{};
+  Instant at{};
+  CommandBody body{};
 };
 
 }  // namespace moulin

@@ -29,10 +29,10 @@ namespace moulin::event {
 // Instant + wall_offset.
 struct EpochBegan {
   MOULIN_EVENT(1, "epoch_began");
-  Epoch epoch;
-  std::string boot_id;
-  Duration wall_offset;
-  std::string version;
+  Epoch epoch{};
+  std::string boot_id{};
+  Duration wall_offset{};
+  std::string version{};
   bool simulated = false;
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
@@ -46,7 +46,7 @@ struct EpochBegan {
 
 struct WallClockMoved {
   MOULIN_EVENT(2, "wall_clock_moved");
-  Duration wall_offset;
+  Duration wall_offset{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "wall_offset", self.wall_offset); }
 };
@@ -54,10 +54,10 @@ struct WallClockMoved {
 // A request was answered and may come again under the same key within a day.
 struct RequestRemembered {
   MOULIN_EVENT(3, "request_remembered");
-  UserName user;
-  std::string key;
-  std::string digest;            // of the request, so that another one under this key is refused
-  std::vector<WorkloadId> made;  // what it made
+  UserName user{};
+  std::string key{};
+  std::string digest{};            // of the request, so that another one under this key is refused
+  std::vector<WorkloadId> made{};  // what it made
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "user", self.user);
@@ -69,7 +69,7 @@ struct RequestRemembered {
 
 struct RequestsForgotten {
   MOULIN_EVENT(4, "requests_forgotten");
-  Instant before;
+  Instant before{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "before", self.before); }
 };
@@ -78,16 +78,16 @@ struct RequestsForgotten {
 
 struct TreeNodeCreated {
   MOULIN_EVENT(10, "tree_node_created");
-  TreeNode node;
+  TreeNode node{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "node", self.node); }
 };
 
 struct QuotaChanged {
   MOULIN_EVENT(11, "quota_changed");
-  TreeName at;
-  QuotaKey key;
-  std::optional<Quota> quota;  // absent: back to the default
+  TreeName at{};
+  QuotaKey key{};
+  std::optional<Quota> quota{};  // absent: back to the default
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "at", self.at);
@@ -98,7 +98,7 @@ struct QuotaChanged {
 
 struct TreeNodeRemoved {
   MOULIN_EVENT(12, "tree_node_removed");
-  TreeName name;
+  TreeName name{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "name", self.name); }
 };
@@ -107,7 +107,7 @@ struct TreeNodeRemoved {
 
 struct UserCreated {
   MOULIN_EVENT(20, "user_created");
-  User user;
+  User user{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "user", self.user); }
 };
@@ -115,35 +115,35 @@ struct UserCreated {
 // Their tokens and bindings go with them.
 struct UserRemoved {
   MOULIN_EVENT(21, "user_removed");
-  UserName name;
+  UserName name{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "name", self.name); }
 };
 
 struct TokenIssued {
   MOULIN_EVENT(22, "token_issued");
-  Token token;
+  Token token{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "token", self.token); }
 };
 
 struct TokenRevoked {
   MOULIN_EVENT(23, "token_revoked");
-  TokenId id;
+  TokenId id{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "id", self.id); }
 };
 
 struct RoleGranted {
   MOULIN_EVENT(24, "role_granted");
-  Binding binding;
+  Binding binding{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "binding", self.binding); }
 };
 
 struct RoleRevoked {
   MOULIN_EVENT(25, "role_revoked");
-  Binding binding;
+  Binding binding{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "binding", self.binding); }
 };
@@ -153,16 +153,16 @@ struct RoleRevoked {
 // A new node, or a known one whose facts changed. Mode is kept from before.
 struct NodeRegistered {
   MOULIN_EVENT(30, "node_registered");
-  Node node;
+  Node node{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "node", self.node); }
 };
 
 struct NodeModeChanged {
   MOULIN_EVENT(31, "node_mode_changed");
-  NodeName node;
+  NodeName node{};
   NodeMode mode = NodeMode::kOpen;
-  UserName by;
+  UserName by{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "node", self.node);
@@ -173,7 +173,7 @@ struct NodeModeChanged {
 
 struct NodePresenceChanged {
   MOULIN_EVENT(32, "node_presence_changed");
-  NodeName node;
+  NodeName node{};
   Presence presence = Presence::kUp;
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
@@ -185,8 +185,8 @@ struct NodePresenceChanged {
 // Health or foreign use of one device changed.
 struct GpuChanged {
   MOULIN_EVENT(33, "gpu_changed");
-  NodeName node;
-  Gpu gpu;  // the same index and UUID as before
+  NodeName node{};
+  Gpu gpu{};  // the same index and UUID as before
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "node", self.node);
@@ -196,7 +196,7 @@ struct GpuChanged {
 
 struct NodeRemoved {
   MOULIN_EVENT(34, "node_removed");
-  NodeName node;
+  NodeName node{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "node", self.node); }
 };
@@ -205,10 +205,10 @@ struct NodeRemoved {
 
 struct WorkloadSubmitted {
   MOULIN_EVENT(40, "workload_submitted");
-  WorkloadId workload;
-  WorkloadSpec spec;
-  UserName owner;
-  Origin origin;
+  WorkloadId workload{};
+  WorkloadSpec spec{};
+  UserName owner{};
+  Origin origin{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "workload", self.workload);
@@ -221,12 +221,12 @@ struct WorkloadSubmitted {
 // Replicas 0 .. n-1 were placed and the engine is to start them. Its claim is released.
 struct AttemptStarted {
   MOULIN_EVENT(41, "attempt_started");
-  WorkloadId workload;
-  AttemptNumber attempt;
-  Epoch epoch;
-  std::string token;
+  WorkloadId workload{};
+  AttemptNumber attempt{};
+  Epoch epoch{};
+  std::string token{};
   int32_t rendezvous_port = 0;
-  std::vector<ReplicaPlacement> replicas;
+  std::vector<ReplicaPlacement> replicas{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "workload", self.workload);
@@ -240,9 +240,9 @@ struct AttemptStarted {
 
 struct ReplicasAdded {
   MOULIN_EVENT(42, "replicas_added");
-  WorkloadId workload;
-  AttemptNumber attempt;
-  std::vector<ReplicaPlacement> replicas;
+  WorkloadId workload{};
+  AttemptNumber attempt{};
+  std::vector<ReplicaPlacement> replicas{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "workload", self.workload);
@@ -253,7 +253,7 @@ struct ReplicasAdded {
 
 struct ReplicaRan {
   MOULIN_EVENT(43, "replica_ran");
-  ReplicaKey key;
+  ReplicaKey key{};
   int64_t pid = 0;
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
@@ -265,8 +265,8 @@ struct ReplicaRan {
 // The minimum of its replicas run: starting becomes running.
 struct AttemptRan {
   MOULIN_EVENT(44, "attempt_ran");
-  WorkloadId workload;
-  AttemptNumber attempt;
+  WorkloadId workload{};
+  AttemptNumber attempt{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "workload", self.workload);
@@ -276,15 +276,15 @@ struct AttemptRan {
 
 struct CheckpointWritten {
   MOULIN_EVENT(45, "checkpoint_written");
-  ReplicaKey key;
+  ReplicaKey key{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "key", self.key); }
 };
 
 struct UsageRecorded {
   MOULIN_EVENT(46, "usage_recorded");
-  ReplicaKey key;
-  Usage usage;  // since the replica started
+  ReplicaKey key{};
+  Usage usage{};  // since the replica started
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "key", self.key);
@@ -295,13 +295,13 @@ struct UsageRecorded {
 // The live attempt is to end; the engine signals, waits up to `grace`, kills.
 struct EndAsked {
   MOULIN_EVENT(47, "end_asked");
-  WorkloadId workload;
-  AttemptNumber attempt;
+  WorkloadId workload{};
+  AttemptNumber attempt{};
   Intent intent = Intent::kStop;
   Cause cause = Cause::kNone;
-  WorkloadId beneficiary;
-  UserName by;  // empty: Moulin
-  Duration grace;
+  WorkloadId beneficiary{};
+  UserName by{};  // empty: Moulin
+  Duration grace{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "workload", self.workload);
@@ -317,10 +317,10 @@ struct EndAsked {
 // One surplus replica is to end; the attempt goes on.
 struct ReplicaEndAsked {
   MOULIN_EVENT(48, "replica_end_asked");
-  ReplicaKey key;
+  ReplicaKey key{};
   Cause cause = Cause::kNone;
-  WorkloadId beneficiary;
-  Duration grace;
+  WorkloadId beneficiary{};
+  Duration grace{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "key", self.key);
@@ -333,23 +333,25 @@ struct ReplicaEndAsked {
 // The replica and all its children are gone; what it held is free.
 struct ReplicaEnded {
   MOULIN_EVENT(49, "replica_ended");
-  ReplicaKey key;
-  Exit exit;
-  Usage usage;
+  ReplicaKey key{};
+  Exit exit{};
+  Usage usage{};
+  Instant regrow_from{};  // of a service: no replica takes its place before this
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "key", self.key);
     visit(2, "exit", self.exit);
     visit(3, "usage", self.usage);
+    visit(4, "regrow_from", self.regrow_from);
   }
 };
 
 struct AttemptEnded {
   MOULIN_EVENT(50, "attempt_ended");
-  WorkloadId workload;
-  AttemptNumber attempt;
+  WorkloadId workload{};
+  AttemptNumber attempt{};
   Outcome outcome = Outcome::kNone;
-  GpuTime lost;                 // work that must be done again
+  GpuTime lost{};                 // work that must be done again
   WorkloadState next = WorkloadState::kWaiting;
   Instant eligible_from{};      // when next is waiting: end of the back-off
   bool counts_as_retry = false;
@@ -368,8 +370,8 @@ struct AttemptEnded {
 // Without a live attempt.
 struct WorkloadStopped {
   MOULIN_EVENT(51, "workload_stopped");
-  WorkloadId workload;
-  UserName by;
+  WorkloadId workload{};
+  UserName by{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "workload", self.workload);
@@ -380,8 +382,8 @@ struct WorkloadStopped {
 // Without a live attempt.
 struct WorkloadPaused {
   MOULIN_EVENT(52, "workload_paused");
-  WorkloadId workload;
-  UserName by;
+  WorkloadId workload{};
+  UserName by{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "workload", self.workload);
@@ -391,8 +393,8 @@ struct WorkloadPaused {
 
 struct WorkloadResumed {
   MOULIN_EVENT(53, "workload_resumed");
-  WorkloadId workload;
-  UserName by;
+  WorkloadId workload{};
+  UserName by{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "workload", self.workload);
@@ -403,7 +405,7 @@ struct WorkloadResumed {
 // A finished workload left the memory; history keeps it.
 struct WorkloadForgotten {
   MOULIN_EVENT(54, "workload_forgotten");
-  WorkloadId workload;
+  WorkloadId workload{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "workload", self.workload); }
 };
@@ -411,8 +413,8 @@ struct WorkloadForgotten {
 // A report of an attempt that is over or was never given; recorded and not applied.
 struct StaleReported {
   MOULIN_EVENT(55, "stale_reported");
-  ReplicaKey key;
-  std::string what;
+  ReplicaKey key{};
+  std::string what{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "key", self.key);
@@ -423,8 +425,8 @@ struct StaleReported {
 // A process with our mark that we do not know is to be ended.
 struct StrangerEndAsked {
   MOULIN_EVENT(56, "stranger_end_asked");
-  ReplicaKey key;
-  std::string token;
+  ReplicaKey key{};
+  std::string token{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "key", self.key);
@@ -436,14 +438,14 @@ struct StrangerEndAsked {
 
 struct ClaimMade {
   MOULIN_EVENT(60, "claim_made");
-  Claim claim;
+  Claim claim{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "claim", self.claim); }
 };
 
 struct ClaimReleased {
   MOULIN_EVENT(61, "claim_released");
-  WorkloadId owner;
+  WorkloadId owner{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) { visit(1, "owner", self.owner); }
 };
@@ -451,11 +453,11 @@ struct ClaimReleased {
 // A pass of the scheduler ended; the workloads whose reasons changed are listed.
 struct PassEnded {
   MOULIN_EVENT(70, "pass_ended");
-  Sequence seen;
+  Sequence seen{};
   int64_t starts = 0;
   int64_t evictions = 0;
   int64_t dropped = 0;  // items that no longer held
-  std::vector<WaitItem> waits;
+  std::vector<WaitItem> waits{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "seen", self.seen);
@@ -482,9 +484,9 @@ using EventBody = std::variant<
     event::PassEnded>;
 
 struct Event {
-  Instant at;       // of the command that caused it
-  UserName actor;   // who gave that command; empty: Moulin
-  EventBody body;
+  Instant at{};       // of the command that caused it
+  UserName actor{};   // who gave that command; empty: Moulin
+  EventBody body{};
 };
 
 int32_t event_type(const EventBody& body);

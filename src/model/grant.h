@@ -16,7 +16,7 @@ inline constexpr auto kWords<Isolation> = std::to_array<std::string_view>({"advi
 
 // One device, or a part of one.
 struct Grant {
-  GpuUuid gpu;
+  GpuUuid gpu{};
   int32_t slot = 0;  // index of the device on its node
   Share share{};     // at most kWholeDevice
   Bytes memory{};
@@ -34,8 +34,8 @@ struct Grant {
 
 // Where one replica is, and what it holds there.
 struct Placement {
-  NodeName node;
-  std::vector<Grant> grants;
+  NodeName node{};
+  std::vector<Grant> grants{};
   CpuMilli cpu{};
   Bytes memory{};
   Share gpu_total() const {

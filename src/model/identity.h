@@ -19,9 +19,9 @@ template <>
 inline constexpr auto kWords<Role> = std::to_array<std::string_view>({"viewer", "member", "admin"});
 
 struct User {
-  UserName name;
-  std::string account;  // Unix account that runs this user's replicas; empty: the server's
-  Instant created;
+  UserName name{};
+  std::string account{};  // Unix account that runs this user's replicas; empty: the server's
+  Instant created{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "name", self.name);
@@ -33,11 +33,11 @@ struct User {
 
 // Only a hash of the secret is kept. The secret itself is shown once, when it is issued.
 struct Token {
-  TokenId id;
-  UserName user;
-  std::string hash;      // BLAKE2b-256 of the secret, raw bytes
-  std::string label;     // for people
-  Instant issued;
+  TokenId id{};
+  UserName user{};
+  std::string hash{};      // BLAKE2b-256 of the secret, raw bytes
+  std::string label{};     // for people
+  Instant issued{};
   Instant expires{};     // 0: never
   WorkloadId workload{}; // not 0: may only read and report this workload
   template <class Self, class Visit>
@@ -54,8 +54,8 @@ struct Token {
 };
 
 struct Binding {
-  UserName user;
-  TreeName at;
+  UserName user{};
+  TreeName at{};
   Role role = Role::kViewer;
   auto operator<=>(const Binding&) const = default;
   template <class Self, class Visit>

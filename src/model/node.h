@@ -22,17 +22,17 @@ template <>
 inline constexpr auto kWords<Health> = std::to_array<std::string_view>({"healthy", "unhealthy", "unknown"});
 
 struct Gpu {
-  GpuUuid uuid;
+  GpuUuid uuid{};
   int32_t index = 0;            // on its node
-  ModelName model;
+  ModelName model{};
   Bytes memory{};               // as the device reports it
   Bytes reserve{};              // kept by the driver
   Isolation isolation = Isolation::kAdvisory;  // of a part of this device
   Health health = Health::kHealthy;
-  std::string health_reason;    // a sentence when not healthy
+  std::string health_reason{};    // a sentence when not healthy
   int64_t foreign_processes = 0;   // started outside Moulin
   Bytes foreign_memory{};          // what they hold; the device is shared around them
-  std::string group;            // NVLink group on the node; empty: unknown
+  std::string group{};            // NVLink group on the node; empty: unknown
   Bytes usable() const { return memory - reserve; }
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
@@ -64,12 +64,12 @@ template <>
 inline constexpr auto kWords<Presence> = std::to_array<std::string_view>({"up", "down"});
 
 struct Node {
-  NodeName name;
+  NodeName name{};
   PoolName pool = kDefaultPool;
   CpuMilli cpu{};
   Bytes memory{};
-  std::vector<Gpu> gpus;                      // by index
-  std::map<std::string, std::string> labels;  // topology: "block", "rack" and others
+  std::vector<Gpu> gpus{};                      // by index
+  std::map<std::string, std::string> labels{};  // topology: "block", "rack" and others
   NodeMode mode = NodeMode::kOpen;
   Presence presence = Presence::kUp;
   bool simulated = false;

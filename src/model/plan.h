@@ -11,8 +11,8 @@
 namespace moulin {
 
 struct ReplicaPlacement {
-  ReplicaIndex replica;
-  Placement placement;
+  ReplicaIndex replica{};
+  Placement placement{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "replica", self.replica);
@@ -24,8 +24,8 @@ struct ReplicaPlacement {
 // A new attempt with at least the minimum of replicas; or, when `surplus`, more replicas
 // for the live attempt.
 struct StartItem {
-  WorkloadId workload;
-  std::vector<ReplicaPlacement> replicas;
+  WorkloadId workload{};
+  std::vector<ReplicaPlacement> replicas{};
   bool surplus = false;
   bool operator==(const StartItem&) const = default;
 };
@@ -33,21 +33,21 @@ struct StartItem {
 // The end of a whole live attempt, or, when `replicas` is not empty, of these surplus
 // replicas only.
 struct EvictItem {
-  WorkloadId victim;
-  std::vector<ReplicaIndex> replicas;
+  WorkloadId victim{};
+  std::vector<ReplicaIndex> replicas{};
   Cause cause = Cause::kNone;
-  WorkloadId beneficiary;
+  WorkloadId beneficiary{};
   bool operator==(const EvictItem&) const = default;
 };
 
 // Capacity that leaving victims free for the workload they were evicted for. Nobody else
 // takes it until the owner starts or ends, or `expires`.
 struct Claim {
-  WorkloadId owner;
-  std::vector<ReplicaPlacement> places;  // where the owner will start
-  std::vector<WorkloadId> victims;
-  Instant made;
-  Instant expires;
+  WorkloadId owner{};
+  std::vector<ReplicaPlacement> places{};  // where the owner will start
+  std::vector<WorkloadId> victims{};
+  Instant made{};
+  Instant expires{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "owner", self.owner);
@@ -60,8 +60,8 @@ struct Claim {
 };
 
 struct WaitItem {
-  WorkloadId workload;
-  std::vector<ReasonCode> reasons;  // as `why` orders them
+  WorkloadId workload{};
+  std::vector<ReasonCode> reasons{};  // as `why` orders them
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "workload", self.workload);
@@ -78,13 +78,13 @@ struct PassCounts {
 
 // Items are in the order in which they must be applied.
 struct Plan {
-  Sequence seen;                 // the state it was made from
-  std::vector<StartItem> starts;
-  std::vector<EvictItem> evictions;
-  std::vector<Claim> claims;
-  std::vector<WaitItem> waits;   // of those examined and left waiting
+  Sequence seen{};                 // the state it was made from
+  std::vector<StartItem> starts{};
+  std::vector<EvictItem> evictions{};
+  std::vector<Claim> claims{};
+  std::vector<WaitItem> waits{};   // of those examined and left waiting
   bool complete = true;          // false: the budget ended it; call again to go on
-  PassCounts counts;
+  PassCounts counts{};
 };
 
 }  // namespace moulin

@@ -20,7 +20,7 @@ inline constexpr auto kWords<Resource> = std::to_array<std::string_view>({"gpu",
 struct QuotaKey {
   PoolName pool = kDefaultPool;
   Resource resource = Resource::kGpu;
-  ModelName model;  // only kGpu: only devices of this model count; empty: all
+  ModelName model{};  // only kGpu: only devices of this model count; empty: all
   auto operator<=>(const QuotaKey&) const = default;
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
@@ -33,7 +33,7 @@ struct QuotaKey {
 struct Quota {
   bool rest = false;             // guaranteed is the capacity less the guarantees of all others
   int64_t guaranteed = 0;        // always ours; ignored with `rest`
-  std::optional<int64_t> limit;  // never more than this; absent: no limit
+  std::optional<int64_t> limit{};  // never more than this; absent: no limit
   int64_t weight = 1;            // how surplus is divided; 0: none
   int64_t rank = 0;              // larger is served first
   template <class Self, class Visit>
@@ -56,11 +56,11 @@ template <>
 inline constexpr auto kWords<TreeKind> = std::to_array<std::string_view>({"organisation", "department", "project"});
 
 struct TreeNode {
-  TreeName name;
+  TreeName name{};
   TreeKind kind = TreeKind::kProject;
-  TreeName parent;                  // empty for the organisation only
-  std::map<QuotaKey, Quota> quotas; // absent: guaranteed 0, no limit, weight 1, rank 0
-  Instant created;
+  TreeName parent{};                  // empty for the organisation only
+  std::map<QuotaKey, Quota> quotas{}; // absent: guaranteed 0, no limit, weight 1, rank 0
+  Instant created{};
   int64_t order = 0;                // creation order in the whole tree
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {

@@ -48,9 +48,9 @@ inline constexpr auto kWords<ReasonCode> = std::to_array<std::string_view>(
 
 struct Reason {
   ReasonCode code = ReasonCode::kNoCapacity;
-  std::string text;                        // a sentence with the numbers in it
-  std::map<std::string, int64_t> numbers;  // e.g. free_milli, needed_milli, largest_milli
-  std::map<std::string, std::string> names;  // e.g. project, workload, node
+  std::string text{};                        // a sentence with the numbers in it
+  std::map<std::string, int64_t> numbers{};  // e.g. free_milli, needed_milli, largest_milli
+  std::map<std::string, std::string> names{};  // e.g. project, workload, node
   bool operator==(const Reason&) const = default;
 };
 
@@ -76,10 +76,10 @@ struct Change {
 };
 
 struct Explanation {
-  std::vector<Reason> reasons;
-  std::vector<Change> changes;
+  std::vector<Reason> reasons{};
+  std::vector<Change> changes{};
   std::optional<Instant> expected_start{};
-  std::string expected_start_reason;  // why there is none
+  std::string expected_start_reason{};  // why there is none
 };
 
 }  // namespace moulin

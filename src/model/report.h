@@ -13,9 +13,9 @@
 namespace moulin {
 
 struct ReplicaKey {
-  WorkloadId workload;
-  AttemptNumber attempt;
-  ReplicaIndex replica;
+  WorkloadId workload{};
+  AttemptNumber attempt{};
+  ReplicaIndex replica{};
   auto operator<=>(const ReplicaKey&) const = default;
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {

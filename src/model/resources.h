@@ -39,8 +39,8 @@ template <>
 inline constexpr auto kWords<IsolationWish> = std::to_array<std::string_view>({"any", "required"});
 
 struct Resources {
-  GpuRequest gpu;
-  std::vector<ModelName> gpu_models;  // in order of preference; empty: any
+  GpuRequest gpu{};
+  std::vector<ModelName> gpu_models{};  // in order of preference; empty: any
   IsolationWish isolation = IsolationWish::kAny;
   CpuMilli cpu{};   // 0: nothing reserved, no limit
   Bytes memory{};   // 0: nothing reserved, no limit

@@ -18,8 +18,8 @@ namespace moulin {
 
 // The name of an unfinished workload inside its project.
 struct WorkloadName {
-  TreeName project;
-  std::string name;
+  TreeName project{};
+  std::string name{};
   auto operator<=>(const WorkloadName&) const = default;
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
@@ -29,8 +29,8 @@ struct WorkloadName {
 };
 
 struct RequestKey {
-  UserName user;
-  std::string key;
+  UserName user{};
+  std::string key{};
   auto operator<=>(const RequestKey&) const = default;
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
@@ -40,9 +40,9 @@ struct RequestKey {
 };
 
 struct RememberedRequest {
-  std::string digest;
-  std::vector<WorkloadId> made;
-  Instant at;
+  std::string digest{};
+  std::vector<WorkloadId> made{};
+  Instant at{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "digest", self.digest);
@@ -53,23 +53,23 @@ struct RememberedRequest {
 };
 
 struct State {
-  Sequence sequence;       // the newest event in it
-  Instant now;             // of that event; never goes back
-  Epoch epoch;             // 0: no server has begun
-  std::string boot_id;
+  Sequence sequence{};       // the newest event in it
+  Instant now{};             // of that event; never goes back
+  Epoch epoch{};             // 0: no server has begun
+  std::string boot_id{};
   Duration wall_offset{};  // wall time since 1970 = Instant + this
   bool simulated = false;
   int64_t tree_order = 0;  // TreeNode::order of the next one
 
-  CowMap<TreeName, Cow<TreeNode>> tree;
-  CowMap<UserName, Cow<User>> users;
-  CowMap<TokenId, Cow<Token>> tokens;
-  CowMap<Binding, bool> bindings;               // the value is always true
-  CowMap<NodeName, Cow<Node>> nodes;
-  CowMap<WorkloadId, Cow<Workload>> workloads;  // unfinished, and finished not long ago
-  CowMap<WorkloadName, WorkloadId> names;       // of the unfinished
-  CowMap<WorkloadId, Cow<Claim>> claims;        // by owner
-  CowMap<RequestKey, Cow<RememberedRequest>> requests;
+  CowMap<TreeName, Cow<TreeNode>> tree{};
+  CowMap<UserName, Cow<User>> users{};
+  CowMap<TokenId, Cow<Token>> tokens{};
+  CowMap<Binding, bool> bindings{};               // the value is always true
+  CowMap<NodeName, Cow<Node>> nodes{};
+  CowMap<WorkloadId, Cow<Workload>> workloads{};  // unfinished, and finished not long ago
+  CowMap<WorkloadName, WorkloadId> names{};       // of the unfinished
+  CowMap<WorkloadId, Cow<Claim>> claims{};        // by owner
+  CowMap<RequestKey, Cow<RememberedRequest>> requests{};
 
   const Workload* workload(WorkloadId id) const {
     const Cow<Workload>* found = workloads.find(id);

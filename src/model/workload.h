@@ -64,17 +64,17 @@ struct GpuTime {
 constexpr GpuTime gpu_time(Share share, Duration duration) { return {share.milli * (duration.us / 1000)}; }
 
 struct Replica {
-  ReplicaIndex index;
+  ReplicaIndex index{};
   ReplicaState state = ReplicaState::kPlaced;
-  Placement placement;
-  Instant placed;              // holds its placement from here ...
+  Placement placement{};
+  Instant placed{};              // holds its placement from here ...
   Instant started{};
   Instant ended{};             // ... to here
   int64_t pid = 0;
   bool end_asked = false;      // a surplus replica that was asked to end
   Cause cause = Cause::kNone;  // of that
-  Exit exit;
-  Usage usage;
+  Exit exit{};
+  Usage usage{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "index", self.index);
@@ -93,13 +93,13 @@ struct Replica {
 };
 
 struct Attempt {
-  AttemptNumber number;
+  AttemptNumber number{};
   AttemptState state = AttemptState::kStarting;
-  Epoch epoch;                   // in which it was started
-  std::string token;             // proves that a process is of this attempt
+  Epoch epoch{};                   // in which it was started
+  std::string token{};             // proves that a process is of this attempt
   int32_t rendezvous_port = 0;   // MASTER_PORT of a gang; 0: none
-  std::vector<Replica> replicas; // by index; elastic growth appends
-  Instant created;               // when it was placed
+  std::vector<Replica> replicas{}; // by index; elastic growth appends
+  Instant created{};               // when it was placed
   Instant running_since{};       // 0: not all of its minimum have started
   Instant ended{};
   Instant checkpointed{};        // newest acknowledged checkpoint; 0: none
@@ -137,7 +137,7 @@ inline constexpr auto kWords<OriginKind> = std::to_array<std::string_view>({"use
 
 struct Origin {
   OriginKind kind = OriginKind::kUser;
-  std::string name;    // of the array
+  std::string name{};    // of the array
   int64_t index = 0;   // MOULIN_ARRAY_INDEX
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
@@ -149,14 +149,14 @@ struct Origin {
 };
 
 struct Workload {
-  WorkloadId id;
-  WorkloadSpec spec;
-  UserName owner;
-  Origin origin;
-  Instant submitted;                // kept over all attempts: the age
+  WorkloadId id{};
+  WorkloadSpec spec{};
+  UserName owner{};
+  Origin origin{};
+  Instant submitted{};                // kept over all attempts: the age
   WorkloadState state = WorkloadState::kWaiting;
-  Instant state_since;
-  std::vector<Attempt> attempts;    // the newest kAttemptsKept; the last may be live
+  Instant state_since{};
+  std::vector<Attempt> attempts{};    // the newest kAttemptsKept; the last may be live
   int32_t attempt_count = 0;        // all of them
   int64_t retries = 0;              // reruns that counted
   Instant eligible_from{};          // back-off ends here
@@ -166,7 +166,7 @@ struct Workload {
   GpuTime held{};                   // of ended attempts
   GpuTime lost{};
   Duration gpu_active{};            // of ended attempts
-  std::vector<ReasonCode> waiting_for;  // what the last pass found; empty unless waiting
+  std::vector<ReasonCode> waiting_for{};  // what the last pass found; empty unless waiting
   Instant finished{};
   const Attempt* live() const { return is_live(state) ? &attempts.back() : nullptr; }
   Attempt* live() { return is_live(state) ? &attempts.back() : nullptr; }

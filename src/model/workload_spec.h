@@ -63,27 +63,27 @@ inline constexpr Duration kGraceDefault = seconds(30);
 inline constexpr Duration kGraceMax = minutes(10);
 
 struct WorkloadSpec {
-  std::string name;
+  std::string name{};
   Kind kind = Kind::kJob;
-  TreeName project;
-  std::vector<std::string> argv;      // the command; for `run: "text"` it is /bin/sh -c text
+  TreeName project{};
+  std::vector<std::string> argv{};      // the command; for `run: "text"` it is /bin/sh -c text
   bool shell = false;                 // the user wrote one string
   CodeMode code = CodeMode::kLive;
-  std::string folder;                 // working folder, absolute
-  std::string snapshot;               // content address of the copied folder; with kSnapshot
-  Resources resources;                // of each replica
-  ReplicaRange replicas;
+  std::string folder{};                 // working folder, absolute
+  std::string snapshot{};               // content address of the copied folder; with kSnapshot
+  Resources resources{};                // of each replica
+  ReplicaRange replicas{};
   Class priority_class = Class::kTraining;
   int64_t priority = 0;               // larger wins, inside class and project; -1000 to 1000
   Duration min_runtime{};
   bool checkpoints = false;           // declared `checkpoint`
-  std::string checkpoint_path;        // relative to the folder, or absolute
+  std::string checkpoint_path{};        // relative to the folder, or absolute
   Duration grace = kGraceDefault;     // from the signal to the kill
-  Retry retry;
+  Retry retry{};
   Duration duration_limit{};          // running time over all attempts; 0: none
-  std::map<std::string, std::string> environment;
-  std::map<std::string, std::string> tags;
-  std::vector<PoolName> pools;        // empty: every pool; else one space made of these
+  std::map<std::string, std::string> environment{};
+  std::map<std::string, std::string> tags{};
+  std::vector<PoolName> pools{};        // empty: every pool; else one space made of these
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "name", self.name);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "base/text.h"
 
 namespace moulin {
@@ -10,6 +11,20 @@ namespace {
 
 // A number or word as it is, everything else as JSON.
 std::string given_text(const Json& value) { return shortened(value.is_string() ? value.string() : write_json(value)); }
+
+bool contains(std::span<const std::string_view> words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+Error unknown_field(std::string_view name, std::string_view path, std::span<const std::string_view> known) {
+  std::string_view near = nearest_word(name, known);
+  return {.code = Code::kInvalid,
+          .message = "unknown field",
+          .field = member_path(path, name),
+          .given = shortened(name),
+          .allowed = words_text(known),
+          .to_do = near.empty() ? "remove it" : "did you mean `" + std::string(near) + "`?"};
+}
 
 }  // namespace
 
@@ -37,41 +52,33 @@ std::string item_path(std::string_view path, size_t index) {
   return std::string(path) + "[" + std::to_string(index) + "]";
 }
 
-Result<ObjectReader> ObjectReader::open(const Json& value, std::string_view path) {
-  if (value.is_object()) return ObjectReader(value.members(), path);
-  return wrong_value(value, path.empty() ? "document" : path, "an object with named fields");
-}
-
-const Json* ObjectReader::take(std::string_view name) {
-  known_.push_back(name);
-  for (size_t i = 0; i < members_->size(); ++i) {
-    if ((*members_)[i].first != name) continue;
-    taken_[i] = true;
-    const Json& value = (*members_)[i].second;
-    return value.is_null() ? nullptr : &value;
+Result<ObjectReader> ObjectReader::open(const Json& value, std::string_view path, Fields fields) {
+  if (!value.is_object()) return wrong_value(value, path.empty() ? "document" : path, "an object with named fields");
+  for (const auto& [name, member] : value.members()) {
+    if (contains(fields.known, name)) continue;
+    if (!contains(fields.not_built, name)) return unknown_field(name, path, fields.known);
+    if (!member.is_null()) {
+      return Error{.code = Code::kInvalid,
+                   .message = "`" + name + "` is not built yet",
+                   .field = member_path(path, name),
+                   .to_do = "remove it"};
+    }
   }
-  return nullptr;
+  return ObjectReader(value, path, fields);
 }
 
-Result<const Json*> ObjectReader::require(std::string_view name) {
-  if (const Json* value = take(name)) return value;
+const Json* ObjectReader::find(std::string_view name) const {
+  MOULIN_CHECK(contains(fields_.known, name), "asks for a field that it refuses");
+  const Json* value = object_->find(name);
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+Result<const Json*> ObjectReader::require(std::string_view name) const {
+  if (const Json* value = find(name)) return value;
   return Error{.code = Code::kInvalid,
                .message = "is missing",
                .field = path_of(name),
                .to_do = "add the field `" + std::string(name) + "`"};
-}
-
-Status ObjectReader::finish() const {
-  auto unknown = std::find(taken_.begin(), taken_.end(), false);
-  if (unknown == taken_.end()) return {};
-  const std::string& name = (*members_)[static_cast<size_t>(unknown - taken_.begin())].first;
-  std::string_view near = nearest_word(name, known_);
-  return Error{.code = Code::kInvalid,
-               .message = "unknown field",
-               .field = path_of(name),
-               .given = shortened(name),
-               .allowed = words_text(known_),
-               .to_do = near.empty() ? "remove it" : "did you mean `" + std::string(near) + "`?"};
 }
 
 Status check_text(std::string_view text, std::string_view path, TextLimits limits) {

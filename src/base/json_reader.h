@@ -1,19 +1,18 @@
 // Strict reading of JSON values: every member is known, has its type and is in range.
 //
-//   ObjectReader reader = TRY(ObjectReader::open(document, ""));
-//   if (const Json* name = reader.take("name")) spec.name = TRY(read_text(*name, reader.path_of("name"), {}));
+//   constexpr std::string_view kFields[] = {"name", "count"};
+//   ObjectReader reader = TRY(ObjectReader::open(document, "", {.known = kFields}));
+//   if (const Json* name = reader.find("name")) ... TRY(read_text(*name, reader.path_of("name"), {}));
 //   const Json* count = TRY(reader.require("count"));
-//   ...
-//   TRY(reader.finish());   // refuses every member that nobody took
 //
 // Paths are those that a person would write: "resources.gpu", "ports[0].name", "env.PATH".
 // All errors are kInvalid with field, given and allowed filled in.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/enum_text.h"
 #include "base/json.h"
@@ -43,31 +42,35 @@ std::string item_path(std::string_view path, size_t index);
 
 // ---- Objects ----
 
-// Borrows the object and the names given to take(): both outlive the reader.
-// Costs O(members) for each take. Copyable.
+// The names that an object may have. Borrowed, in the order in which a person reads them.
+struct Fields {
+  std::span<const std::string_view> known;
+  std::span<const std::string_view> not_built{};  // promised for later: refused by name, unless null
+};
+
+// Borrows the object and the names: both outlive the reader. find() and require() cost
+// O(members). Copyable.
 class ObjectReader {
  public:
-  static Result<ObjectReader> open(const Json& value, std::string_view path);
+  // Refuses what is no object, and an object with a member that is not known: the Error
+  // suggests the known name that was most likely meant.
+  static Result<ObjectReader> open(const Json& value, std::string_view path, Fields fields);
 
-  // The member, nullptr when absent or null. Its name is known from now on.
-  const Json* take(std::string_view name);
+  // The member, nullptr when absent or null. `name` is one of the known.
+  const Json* find(std::string_view name) const;
   // The same for a member that must be there and not be null.
-  Result<const Json*> require(std::string_view name);
-
-  // An Error for the first member whose name was never taken, with the nearest known one.
-  Status finish() const;
+  Result<const Json*> require(std::string_view name) const;
 
   const std::string& path() const { return path_; }
   std::string path_of(std::string_view name) const { return member_path(path_, name); }
 
  private:
-  ObjectReader(const JsonObject& members, std::string_view path)
-      : members_(&members), taken_(members.size(), false), path_(path) {}
+  ObjectReader(const Json& object, std::string_view path, Fields fields)
+      : object_(&object), path_(path), fields_(fields) {}
 
-  const JsonObject* members_;
-  std::vector<bool> taken_;
-  std::vector<std::string_view> known_;
+  const Json* object_;
   std::string path_;
+  Fields fields_;
 };
 
 // ---- Values ----

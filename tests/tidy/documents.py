@@ -47,6 +47,8 @@ def paths_in_documents(tree):
     for file in tree.files:
         if file.path.endswith(".md") and file.name != "CHANGELOG.md":
             for line, match in file.find(_PATH, _without_fences(file.text)):
+                if "NAME" in match.group(1):
+                    continue  # a pattern, not a path
                 if not (tree.root / match.group(1)).exists():
                     yield Problem(file.path, line, f"`{match.group(1)}` does not exist")
 

@@ -76,12 +76,14 @@ Error malformed(std::string_view what, std::string_view text, std::string_view a
 
 Result<int64_t> parse_milli(std::string_view text) {
   if (std::optional<int64_t> milli = parse_decimal(text, 3, kMilliMax)) return *milli;
-  return malformed("not an amount", text, "a number from 0 to 1000000000 with at most three digits after the point, such as 0.25");
+  return malformed("not an amount", text,
+                   "a number from 0 to 1000000000 with at most three digits after the point, such as 0.25");
 }
 
 Result<CpuMilli> parse_cpu(std::string_view text) {
   if (text.ends_with('m')) {
-    if (std::optional<int64_t> milli = parse_decimal(text.substr(0, text.size() - 1), 0, kMilliMax)) return CpuMilli{*milli};
+    if (std::optional<int64_t> milli = parse_decimal(text.substr(0, text.size() - 1), 0, kMilliMax))
+      return CpuMilli{*milli};
   } else if (std::optional<int64_t> milli = parse_decimal(text, 3, kMilliMax)) {
     return CpuMilli{*milli};
   }
@@ -100,7 +102,8 @@ Result<Bytes> parse_bytes(std::string_view text) {
   std::optional<int64_t> milli = parse_decimal(number, 3, kBytesMax);
   Wide bytes = static_cast<Wide>(milli.value_or(0)) * unit_bytes / 1000;
   if (milli && bytes <= kBytesMax) return Bytes{static_cast<int64_t>(bytes)};
-  return malformed("not an amount of memory", text, "a number with KiB, MiB, GiB, TiB, kB, MB, GB or TB, such as 20GiB");
+  return malformed("not an amount of memory", text,
+                   "a number with KiB, MiB, GiB, TiB, kB, MB, GB or TB, such as 20GiB");
 }
 
 std::string to_text(Share share) { return milli_text(share.milli); }

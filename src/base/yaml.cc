@@ -16,7 +16,8 @@ constexpr size_t kDocumentsMax = 1000;
 
 Error malformed(const YAML::Mark& mark, const std::string& why) {
   std::string where;
-  if (!mark.is_null()) where = " at line " + std::to_string(mark.line + 1) + ", column " + std::to_string(mark.column + 1);
+  if (!mark.is_null())
+    where = " at line " + std::to_string(mark.line + 1) + ", column " + std::to_string(mark.column + 1);
   return {.code = Code::kInvalid, .message = "not valid YAML" + where + ": " + why, .to_do = "mend the file there"};
 }
 
@@ -58,9 +59,12 @@ class Converter {
   explicit Converter(JsonLimits limits) : limits_(limits) {}
 
   Result<Json> convert(const YAML::Node& node, size_t depth) {
-    if (depth > limits_.depth_max) return malformed(node.Mark(), "nested deeper than " + std::to_string(limits_.depth_max) + " levels");
-    if (++values_ > limits_.values_max) return malformed(node.Mark(), "more than " + std::to_string(limits_.values_max) + " values");
-    if (!node.Tag().empty() && node.Tag() != "?" && node.Tag() != "!") return malformed(node.Mark(), "tags are not allowed");
+    if (depth > limits_.depth_max)
+      return malformed(node.Mark(), "nested deeper than " + std::to_string(limits_.depth_max) + " levels");
+    if (++values_ > limits_.values_max)
+      return malformed(node.Mark(), "more than " + std::to_string(limits_.values_max) + " values");
+    if (!node.Tag().empty() && node.Tag() != "?" && node.Tag() != "!")
+      return malformed(node.Mark(), "tags are not allowed");
     switch (node.Type()) {
       case YAML::NodeType::Undefined:
       case YAML::NodeType::Null: return Json{};
@@ -83,7 +87,8 @@ class Converter {
     for (const auto& member : node) {
       if (!member.first.IsScalar()) return malformed(member.first.Mark(), "a key must be a plain word");
       const std::string& key = member.first.Scalar();
-      if (!keys.insert(key).second) return malformed(member.first.Mark(), "key \"" + key.substr(0, 100) + "\" is given twice");
+      if (!keys.insert(key).second)
+        return malformed(member.first.Mark(), "key \"" + key.substr(0, 100) + "\" is given twice");
       members.emplace_back(key, TRY(convert(member.second, depth + 1)));
     }
     return Json{std::move(members)};

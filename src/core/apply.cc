@@ -30,8 +30,10 @@ void fold(State& state, const event::TreeNodeCreated& event, Instant) {
 }
 void fold(State& state, const event::QuotaChanged& event, Instant) {
   std::map<QuotaKey, Quota>& quotas = state.tree.at_mutable(event.at).mutate().quotas;
-  if (event.quota) quotas[event.key] = *event.quota;
-  else quotas.erase(event.key);
+  if (event.quota)
+    quotas[event.key] = *event.quota;
+  else
+    quotas.erase(event.key);
 }
 void fold(State& state, const event::TreeNodeRemoved& event, Instant) {
   MOULIN_CHECK(state.tree.erase(event.name));
@@ -91,8 +93,10 @@ void apply(State& state, const Event& event) {
   state.now = std::max(state.now, event.at);
   std::visit(
       [&](const auto& body) {
-        if constexpr (requires { fold(state, body, state.now); }) fold(state, body, state.now);
-        else fold_workload(state, body, state.now);
+        if constexpr (requires { fold(state, body, state.now); })
+          fold(state, body, state.now);
+        else
+          fold_workload(state, body, state.now);
       },
       event.body);
 }

@@ -47,8 +47,10 @@ Replica& replica_of(Workload& workload, const ReplicaKey& key) {
 
 void add_replicas(Attempt& attempt, const std::vector<ReplicaPlacement>& placements, Instant at) {
   for (const ReplicaPlacement& placement : placements) {
-    MOULIN_CHECK(placement.replica.value == static_cast<int32_t>(attempt.replicas.size()), "replicas are numbered in order");
-    attempt.replicas.push_back({.index = placement.replica, .placement = placement.placement, .placed = at, .exit = {}, .usage = {}});
+    MOULIN_CHECK(placement.replica.value == static_cast<int32_t>(attempt.replicas.size()),
+                 "replicas are numbered in order");
+    attempt.replicas.push_back(
+        {.index = placement.replica, .placement = placement.placement, .placed = at, .exit = {}, .usage = {}});
   }
 }
 
@@ -64,7 +66,8 @@ GpuTime held_by(const Attempt& attempt) {
 
 void fold_workload(State& state, const event::WorkloadSubmitted& event, Instant at) {
   MOULIN_CHECK(!state.workloads.contains(event.workload), "ids are new");
-  Workload workload{.id = event.workload, .spec = event.spec, .owner = event.owner, .origin = event.origin, .submitted = at};
+  Workload workload{
+      .id = event.workload, .spec = event.spec, .owner = event.owner, .origin = event.origin, .submitted = at};
   workload.state_since = at;
   state.names.set({event.spec.project, event.spec.name}, event.workload);
   state.workloads.set(event.workload, Cow<Workload>(std::move(workload)));
@@ -74,8 +77,12 @@ void fold_workload(State& state, const event::AttemptStarted& event, Instant at)
   Workload& workload = changed(state, event.workload);
   move(state, workload, WorkloadStep::kAttemptStarted, WorkloadState::kStarting, at);
   if (workload.attempts.size() == kAttemptsKept) workload.attempts.erase(workload.attempts.begin());
-  Attempt attempt{.number = event.attempt, .epoch = event.epoch, .token = event.token,
-                  .rendezvous_port = event.rendezvous_port, .replicas = {}, .created = at};
+  Attempt attempt{.number = event.attempt,
+                  .epoch = event.epoch,
+                  .token = event.token,
+                  .rendezvous_port = event.rendezvous_port,
+                  .replicas = {},
+                  .created = at};
   add_replicas(attempt, event.replicas, at);
   workload.attempts.push_back(std::move(attempt));
   workload.attempt_count = event.attempt.value;
@@ -143,7 +150,8 @@ void fold_workload(State& state, const event::ReplicaEnded& event, Instant at) {
 void fold_workload(State& state, const event::AttemptEnded& event, Instant at) {
   Workload& workload = changed(state, event.workload);
   Attempt& attempt = live_attempt(workload, event.attempt);
-  for (const Replica& replica : attempt.replicas) MOULIN_CHECK(replica.state == ReplicaState::kExited, "all replicas ended before");
+  for (const Replica& replica : attempt.replicas)
+    MOULIN_CHECK(replica.state == ReplicaState::kExited, "all replicas ended before");
   move(attempt, AttemptState::kEnded);
   attempt.ended = at;
   attempt.outcome = event.outcome;
@@ -183,6 +191,10 @@ void fold_workload(State& state, const event::WorkloadForgotten& event, Instant)
 // Recorded for people; they change nothing.
 void fold_workload(State&, const event::StaleReported&, Instant) {}
 void fold_workload(State&, const event::StrangerEndAsked&, Instant) {}
+
+void fold_workload(State& state, const event::BackOffEnded& event, Instant) {
+  changed(state, event.workload).eligible_from = {};
+}
 
 void fold_workload(State& state, const event::ClaimMade& event, Instant) {
   state.claims.set(event.claim.owner, Cow<Claim>(event.claim));

@@ -23,6 +23,7 @@ void fold_workload(State& state, const event::WorkloadResumed& event, Instant at
 void fold_workload(State& state, const event::WorkloadForgotten& event, Instant at);
 void fold_workload(State& state, const event::StaleReported& event, Instant at);
 void fold_workload(State& state, const event::StrangerEndAsked& event, Instant at);
+void fold_workload(State& state, const event::BackOffEnded& event, Instant at);
 void fold_workload(State& state, const event::ClaimMade& event, Instant at);
 void fold_workload(State& state, const event::ClaimReleased& event, Instant at);
 void fold_workload(State& state, const event::PassEnded& event, Instant at);

@@ -33,17 +33,19 @@ constexpr StateSet kOwnEnd = to(kWaiting, kSucceeded, kFailed);
 constexpr StateSet kAskedEnd = to(kWaiting, kPaused, kSucceeded, kFailed, kStopped);
 
 // Rows: states. Columns: steps, in the order of WorkloadStep.
+// clang-format off
 constexpr std::array<std::array<StateSet, kSteps>, kStates> kTable{{
-    // started       ran           added         end_asked      ended      stopped       paused       resumed       forgotten
-    {to(kStarting), kNever,        kNever,       kNever,        kNever,    to(kStopped), to(kPaused), kNever,       kNever},         // waiting
-    {kNever,        to(kRunning),  kNever,       to(kStopping), kOwnEnd,   kNever,       kNever,      kNever,       kNever},         // starting
-    {kNever,        kNever,        to(kRunning), to(kStopping), kOwnEnd,   kNever,       kNever,      kNever,       kNever},         // running
-    {kNever,        kNever,        kNever,       to(kStopping), kAskedEnd, kNever,       kNever,      kNever,       kNever},         // stopping
-    {kNever,        kNever,        kNever,       kNever,        kNever,    to(kStopped), kNever,      to(kWaiting), kNever},         // paused
-    {kNever,        kNever,        kNever,       kNever,        kNever,    kNever,       kNever,      kNever,       to(kSucceeded)}, // succeeded
-    {kNever,        kNever,        kNever,       kNever,        kNever,    kNever,       kNever,      kNever,       to(kFailed)},    // failed
-    {kNever,        kNever,        kNever,       kNever,        kNever,    kNever,       kNever,      kNever,       to(kStopped)},   // stopped
+    // started, ran, added, end_asked, ended, stopped, paused, resumed, forgotten
+    /* waiting */   {to(kStarting), kNever, kNever, kNever, kNever, to(kStopped), to(kPaused), kNever, kNever},
+    /* starting */  {kNever, to(kRunning), kNever, to(kStopping), kOwnEnd, kNever, kNever, kNever, kNever},
+    /* running */   {kNever, kNever, to(kRunning), to(kStopping), kOwnEnd, kNever, kNever, kNever, kNever},
+    /* stopping */  {kNever, kNever, kNever, to(kStopping), kAskedEnd, kNever, kNever, kNever, kNever},
+    /* paused */    {kNever, kNever, kNever, kNever, kNever, to(kStopped), kNever, to(kWaiting), kNever},
+    /* succeeded */ {kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever, to(kSucceeded)},
+    /* failed */    {kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever, to(kFailed)},
+    /* stopped */   {kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever, to(kStopped)},
 }};
+// clang-format on
 
 StateSet cell(WorkloadState state, WorkloadStep step) {
   return kTable[static_cast<size_t>(state)][static_cast<size_t>(step)];
@@ -51,7 +53,9 @@ StateSet cell(WorkloadState state, WorkloadStep step) {
 
 }  // namespace
 
-bool may_follow(WorkloadState state, WorkloadStep step, WorkloadState next) { return (cell(state, step) & to(next)) != 0; }
+bool may_follow(WorkloadState state, WorkloadStep step, WorkloadState next) {
+  return (cell(state, step) & to(next)) != 0;
+}
 
 bool may_come(WorkloadState state, WorkloadStep step) { return cell(state, step) != kNever; }
 

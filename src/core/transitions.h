@@ -12,12 +12,20 @@ namespace moulin {
 
 // What happens to a workload. `kSubmitted` has no state before it.
 enum class WorkloadStep {
-  kAttemptStarted, kAttemptRan, kReplicasAdded, kEndAsked, kAttemptEnded, kStopped, kPaused, kResumed, kForgotten,
+  kAttemptStarted,
+  kAttemptRan,
+  kReplicasAdded,
+  kEndAsked,
+  kAttemptEnded,
+  kStopped,
+  kPaused,
+  kResumed,
+  kForgotten,
 };
 template <>
-inline constexpr auto kWords<WorkloadStep> = std::to_array<std::string_view>(
-    {"attempt_started", "attempt_ran", "replicas_added", "end_asked", "attempt_ended", "workload_stopped",
-     "workload_paused", "workload_resumed", "workload_forgotten"});
+inline constexpr auto kWords<WorkloadStep> =
+    std::to_array<std::string_view>({"attempt_started", "attempt_ran", "replicas_added", "end_asked", "attempt_ended",
+                                     "workload_stopped", "workload_paused", "workload_resumed", "workload_forgotten"});
 
 // Whether `step` may come in `state` and lead to `next`. For kForgotten, `next` is the
 // state itself: the workload leaves the memory.

@@ -17,8 +17,8 @@ namespace moulin {
 
 // Who gives a command.
 struct Actor {
-  UserName user{};            // empty: Moulin itself, which may everything
-  WorkloadId workload{};    // not 0: acts with the token of this workload
+  UserName user{};        // empty: Moulin itself, which may everything
+  WorkloadId workload{};  // not 0: acts with the token of this workload
   bool is_system() const { return user.empty(); }
 };
 
@@ -37,52 +37,120 @@ struct Submit {
   std::string digest{};  // of the request
 };
 
-struct Stop { WorkloadId workload; };
-struct Pause { WorkloadId workload; };
-struct Resume { WorkloadId workload; };
+struct Stop {
+  WorkloadId workload;
+};
+struct Pause {
+  WorkloadId workload;
+};
+struct Resume {
+  WorkloadId workload;
+};
 
-struct CreateTreeNode { TreeName name; TreeKind kind = TreeKind::kProject; TreeName parent; std::map<QuotaKey, Quota> quotas; };
-struct ChangeQuota { TreeName at; QuotaKey key; std::optional<Quota> quota; };
-struct RemoveTreeNode { TreeName name; };
+struct CreateTreeNode {
+  TreeName name;
+  TreeKind kind = TreeKind::kProject;
+  TreeName parent;
+  std::map<QuotaKey, Quota> quotas;
+};
+struct ChangeQuota {
+  TreeName at;
+  QuotaKey key;
+  std::optional<Quota> quota;
+};
+struct RemoveTreeNode {
+  TreeName name;
+};
 
-struct CreateUser { UserName name; std::string account; };
-struct RemoveUser { UserName name; };
-struct IssueToken { Token token; };
-struct RevokeToken { TokenId id; };
-struct GrantRole { Binding binding; };
-struct RevokeRole { Binding binding; };
+struct CreateUser {
+  UserName name;
+  std::string account;
+};
+struct RemoveUser {
+  UserName name;
+};
+struct IssueToken {
+  Token token;
+};
+struct RevokeToken {
+  TokenId id;
+};
+struct GrantRole {
+  Binding binding;
+};
+struct RevokeRole {
+  Binding binding;
+};
 
-struct RegisterNode { Node node; };
-struct ChangeNodeMode { NodeName node; NodeMode mode = NodeMode::kOpen; };
-struct ReportPresence { NodeName node; Presence presence = Presence::kUp; };
-struct ReportGpu { NodeName node; Gpu gpu; };
-struct RemoveNode { NodeName node; };
+struct RegisterNode {
+  Node node;
+};
+struct ChangeNodeMode {
+  NodeName node;
+  NodeMode mode = NodeMode::kOpen;
+};
+struct ReportPresence {
+  NodeName node;
+  Presence presence = Presence::kUp;
+};
+struct ReportGpu {
+  NodeName node;
+  Gpu gpu;
+};
+struct RemoveNode {
+  NodeName node;
+};
 
-struct BeginEpoch { std::string boot_id; Duration wall_offset; std::string version; bool simulated = false; };
-struct MoveWallClock { Duration wall_offset; };
+struct BeginEpoch {
+  std::string boot_id;
+  Duration wall_offset;
+  std::string version;
+  bool simulated = false;
+};
+struct MoveWallClock {
+  Duration wall_offset;
+};
 
 // An engine's report; its times are the command's.
-struct TakeReport { EngineReport report; };
+struct TakeReport {
+  EngineReport report;
+};
 
 // What the shell made for an attempt.
-struct AttemptIdentity { std::string token; int32_t rendezvous_port = 0; };
+struct AttemptIdentity {
+  std::string token;
+  int32_t rendezvous_port = 0;
+};
 
 // The items of a plan, each judged again on its own: see core/plan_commands.h.
-struct Start { StartItem item; AttemptIdentity identity; };
-struct Evict { std::vector<EvictItem> evictions; std::optional<Claim> claim; };  // all or none
-struct EndPass { Sequence seen; int64_t starts = 0; int64_t evictions = 0; int64_t dropped = 0; std::vector<WaitItem> waits; };
+struct Start {
+  StartItem item;
+  AttemptIdentity identity;
+};
+struct Evict {
+  std::vector<EvictItem> evictions;
+  std::optional<Claim> claim;
+};  // all or none
+struct EndPass {
+  Sequence seen;
+  int64_t starts = 0;
+  int64_t evictions = 0;
+  int64_t dropped = 0;
+  std::vector<WaitItem> waits;
+};
 
 // Time has passed: does what is due (limits, back-offs, claims, forgetting).
 struct Tick {};
 
 }  // namespace command
 
-using CommandBody = std::variant<
-    command::Submit, command::Stop, command::Pause, command::Resume, command::CreateTreeNode, command::ChangeQuota,
-    command::RemoveTreeNode, command::CreateUser, command::RemoveUser, command::IssueToken, command::RevokeToken,
-    command::GrantRole, command::RevokeRole, command::RegisterNode, command::ChangeNodeMode, command::ReportPresence,
-    command::ReportGpu, command::RemoveNode, command::BeginEpoch, command::MoveWallClock, command::TakeReport,
-    command::Start, command::Evict, command::EndPass, command::Tick>;
+using CommandBody =
+    std::variant<command::Submit, command::Stop, command::Pause, command::Resume, command::CreateTreeNode,
+                 command::ChangeQuota, command::RemoveTreeNode, command::CreateUser, command::RemoveUser,
+                 command::IssueToken, command::RevokeToken, command::GrantRole, command::RevokeRole,
+                 command::RegisterNode, command::ChangeNodeMode, command::ReportPresence, command::ReportGpu,
+                 command::RemoveNode, command::BeginEpoch, command::MoveWallClock, command::TakeReport, command::Start,
+                 command::Evict, command::EndPass, command::Tick>;
 
 struct Command {
   Actor actor{};

@@ -11,11 +11,16 @@ constexpr uint64_t kEnvelope = 1;
 
 template <class Body>
 WorkloadId workload_of(const Body& body) {
-  if constexpr (requires { body.workload; }) return body.workload;
-  else if constexpr (requires { body.key.workload; }) return body.key.workload;
-  else if constexpr (requires { body.claim.owner; }) return body.claim.owner;
-  else if constexpr (requires { body.owner; }) return body.owner;
-  else return {};
+  if constexpr (requires { body.workload; })
+    return body.workload;
+  else if constexpr (requires { body.key.workload; })
+    return body.key.workload;
+  else if constexpr (requires { body.claim.owner; })
+    return body.claim.owner;
+  else if constexpr (requires { body.owner; })
+    return body.owner;
+  else
+    return {};
 }
 
 // Calls `use` with an empty body of that type; false when there is no such type.

@@ -17,8 +17,8 @@
 #include "model/workload.h"
 
 // The type number and the word of an event.
-#define MOULIN_EVENT(number, word)              \
-  static constexpr int32_t kType = number;      \
+#define MOULIN_EVENT(number, word)         \
+  static constexpr int32_t kType = number; \
   static constexpr std::string_view kWord = word
 
 namespace moulin::event {
@@ -48,7 +48,9 @@ struct WallClockMoved {
   MOULIN_EVENT(2, "wall_clock_moved");
   Duration wall_offset{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "wall_offset", self.wall_offset); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "wall_offset", self.wall_offset);
+  }
 };
 
 // A request was answered and may come again under the same key within a day.
@@ -71,7 +73,9 @@ struct RequestsForgotten {
   MOULIN_EVENT(4, "requests_forgotten");
   Instant before{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "before", self.before); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "before", self.before);
+  }
 };
 
 // ---- The quota tree ----
@@ -80,7 +84,9 @@ struct TreeNodeCreated {
   MOULIN_EVENT(10, "tree_node_created");
   TreeNode node{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "node", self.node); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "node", self.node);
+  }
 };
 
 struct QuotaChanged {
@@ -100,7 +106,9 @@ struct TreeNodeRemoved {
   MOULIN_EVENT(12, "tree_node_removed");
   TreeName name{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "name", self.name); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "name", self.name);
+  }
 };
 
 // ---- Identity ----
@@ -109,7 +117,9 @@ struct UserCreated {
   MOULIN_EVENT(20, "user_created");
   User user{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "user", self.user); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "user", self.user);
+  }
 };
 
 // Their tokens and bindings go with them.
@@ -117,35 +127,45 @@ struct UserRemoved {
   MOULIN_EVENT(21, "user_removed");
   UserName name{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "name", self.name); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "name", self.name);
+  }
 };
 
 struct TokenIssued {
   MOULIN_EVENT(22, "token_issued");
   Token token{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "token", self.token); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "token", self.token);
+  }
 };
 
 struct TokenRevoked {
   MOULIN_EVENT(23, "token_revoked");
   TokenId id{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "id", self.id); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "id", self.id);
+  }
 };
 
 struct RoleGranted {
   MOULIN_EVENT(24, "role_granted");
   Binding binding{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "binding", self.binding); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "binding", self.binding);
+  }
 };
 
 struct RoleRevoked {
   MOULIN_EVENT(25, "role_revoked");
   Binding binding{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "binding", self.binding); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "binding", self.binding);
+  }
 };
 
 // ---- Hardware ----
@@ -155,7 +175,9 @@ struct NodeRegistered {
   MOULIN_EVENT(30, "node_registered");
   Node node{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "node", self.node); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "node", self.node);
+  }
 };
 
 struct NodeModeChanged {
@@ -198,7 +220,9 @@ struct NodeRemoved {
   MOULIN_EVENT(34, "node_removed");
   NodeName node{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "node", self.node); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "node", self.node);
+  }
 };
 
 // ---- Workloads ----
@@ -278,7 +302,9 @@ struct CheckpointWritten {
   MOULIN_EVENT(45, "checkpoint_written");
   ReplicaKey key{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "key", self.key); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "key", self.key);
+  }
 };
 
 struct UsageRecorded {
@@ -351,9 +377,9 @@ struct AttemptEnded {
   WorkloadId workload{};
   AttemptNumber attempt{};
   Outcome outcome = Outcome::kNone;
-  GpuTime lost{};                 // work that must be done again
+  GpuTime lost{};  // work that must be done again
   WorkloadState next = WorkloadState::kWaiting;
-  Instant eligible_from{};      // when next is waiting: end of the back-off
+  Instant eligible_from{};  // when next is waiting: end of the back-off
   bool counts_as_retry = false;
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
@@ -407,7 +433,9 @@ struct WorkloadForgotten {
   MOULIN_EVENT(54, "workload_forgotten");
   WorkloadId workload{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "workload", self.workload); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "workload", self.workload);
+  }
 };
 
 // A report of an attempt that is over or was never given; recorded and not applied.
@@ -434,20 +462,34 @@ struct StrangerEndAsked {
   }
 };
 
+// A waiting workload, or the missing replica of a service, may start again.
+struct BackOffEnded {
+  MOULIN_EVENT(57, "back_off_ended");
+  WorkloadId workload{};
+  template <class Self, class Visit>
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "workload", self.workload);
+  }
+};
+
 // ---- Scheduling ----
 
 struct ClaimMade {
   MOULIN_EVENT(60, "claim_made");
   Claim claim{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "claim", self.claim); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "claim", self.claim);
+  }
 };
 
 struct ClaimReleased {
   MOULIN_EVENT(61, "claim_released");
   WorkloadId owner{};
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "owner", self.owner); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "owner", self.owner);
+  }
 };
 
 // A pass of the scheduler ended; the workloads whose reasons changed are listed.
@@ -472,20 +514,21 @@ struct PassEnded {
 
 namespace moulin {
 
-using EventBody = std::variant<
-    event::EpochBegan, event::WallClockMoved, event::RequestRemembered, event::RequestsForgotten,
-    event::TreeNodeCreated, event::QuotaChanged, event::TreeNodeRemoved, event::UserCreated, event::UserRemoved,
-    event::TokenIssued, event::TokenRevoked, event::RoleGranted, event::RoleRevoked, event::NodeRegistered,
-    event::NodeModeChanged, event::NodePresenceChanged, event::GpuChanged, event::NodeRemoved,
-    event::WorkloadSubmitted, event::AttemptStarted, event::ReplicasAdded, event::ReplicaRan, event::AttemptRan,
-    event::CheckpointWritten, event::UsageRecorded, event::EndAsked, event::ReplicaEndAsked, event::ReplicaEnded,
-    event::AttemptEnded, event::WorkloadStopped, event::WorkloadPaused, event::WorkloadResumed,
-    event::WorkloadForgotten, event::StaleReported, event::StrangerEndAsked, event::ClaimMade, event::ClaimReleased,
-    event::PassEnded>;
+using EventBody =
+    std::variant<event::EpochBegan, event::WallClockMoved, event::RequestRemembered, event::RequestsForgotten,
+                 event::TreeNodeCreated, event::QuotaChanged, event::TreeNodeRemoved, event::UserCreated,
+                 event::UserRemoved, event::TokenIssued, event::TokenRevoked, event::RoleGranted, event::RoleRevoked,
+                 event::NodeRegistered, event::NodeModeChanged, event::NodePresenceChanged, event::GpuChanged,
+                 event::NodeRemoved, event::WorkloadSubmitted, event::AttemptStarted, event::ReplicasAdded,
+                 event::ReplicaRan, event::AttemptRan, event::CheckpointWritten, event::UsageRecorded, event::EndAsked,
+                 event::ReplicaEndAsked, event::ReplicaEnded, event::AttemptEnded, event::WorkloadStopped,
+                 event::WorkloadPaused, event::WorkloadResumed, event::WorkloadForgotten, event::StaleReported,
+                 event::StrangerEndAsked, event::BackOffEnded, event::ClaimMade, event::ClaimReleased,
+                 event::PassEnded>;
 
 struct Event {
-  Instant at{};       // of the command that caused it
-  UserName actor{};   // who gave that command; empty: Moulin
+  Instant at{};      // of the command that caused it
+  UserName actor{};  // who gave that command; empty: Moulin
   EventBody body{};
 };
 

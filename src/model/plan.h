@@ -78,12 +78,12 @@ struct PassCounts {
 
 // Items are in the order in which they must be applied.
 struct Plan {
-  Sequence seen{};                 // the state it was made from
+  Sequence seen{};  // the state it was made from
   std::vector<StartItem> starts{};
   std::vector<EvictItem> evictions{};
   std::vector<Claim> claims{};
-  std::vector<WaitItem> waits{};   // of those examined and left waiting
-  bool complete = true;          // false: the budget ended it; call again to go on
+  std::vector<WaitItem> waits{};  // of those examined and left waiting
+  bool complete = true;           // false: the budget ended it; call again to go on
   PassCounts counts{};
 };
 

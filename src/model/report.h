@@ -27,9 +27,9 @@ struct ReplicaKey {
 
 // What a replica has used since it started.
 struct Usage {
-  Duration cpu{};          // user and system time of all its processes
+  Duration cpu{};  // user and system time of all its processes
   Bytes memory_peak{};
-  Duration gpu_active{};   // device time that did work, weighted by share
+  Duration gpu_active{};  // device time that did work, weighted by share
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "cpu", self.cpu);
@@ -43,10 +43,10 @@ struct Usage {
 struct Exit {
   std::optional<int32_t> code{};
   std::optional<int32_t> signal{};
-  std::string error{};        // a sentence for a person
-  bool vanished = false;      // process and status are gone: machine restarted, node lost
-  bool limit_hit = false;     // ended for crossing a limit; `error` says which
-  bool done_file = false;     // $MOULIN_DONE_FILE exists
+  std::string error{};     // a sentence for a person
+  bool vanished = false;   // process and status are gone: machine restarted, node lost
+  bool limit_hit = false;  // ended for crossing a limit; `error` says which
+  bool done_file = false;  // $MOULIN_DONE_FILE exists
   bool clean() const { return code == 0 && !limit_hit; }
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
@@ -61,14 +61,38 @@ struct Exit {
 };
 
 // Each carries the attempt token; the core drops those whose token is not the one it gave.
-struct ReplicaStarted { ReplicaKey key; std::string token; int64_t pid = 0; };
-struct ReplicaReady { ReplicaKey key; std::string token; };
-struct CheckpointSeen { ReplicaKey key; std::string token; };
-struct UsageMeasured { ReplicaKey key; std::string token; Usage usage; };
+struct ReplicaStarted {
+  ReplicaKey key;
+  std::string token;
+  int64_t pid = 0;
+};
+struct ReplicaReady {
+  ReplicaKey key;
+  std::string token;
+};
+struct CheckpointSeen {
+  ReplicaKey key;
+  std::string token;
+};
+struct UsageMeasured {
+  ReplicaKey key;
+  std::string token;
+  Usage usage;
+};
 // The end of a replica with all its children.
-struct ReplicaExited { ReplicaKey key; std::string token; Exit exit; Usage usage; };
+struct ReplicaExited {
+  ReplicaKey key;
+  std::string token;
+  Exit exit;
+  Usage usage;
+};
 // A process that carries our mark and that the server does not know.
-struct StrangerFound { ReplicaKey key; std::string token; int64_t pid = 0; };
-using EngineReport = std::variant<ReplicaStarted, ReplicaReady, CheckpointSeen, UsageMeasured, ReplicaExited, StrangerFound>;
+struct StrangerFound {
+  ReplicaKey key;
+  std::string token;
+  int64_t pid = 0;
+};
+using EngineReport =
+    std::variant<ReplicaStarted, ReplicaReady, CheckpointSeen, UsageMeasured, ReplicaExited, StrangerFound>;
 
 }  // namespace moulin

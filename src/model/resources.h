@@ -21,9 +21,9 @@ inline constexpr auto kWords<GpuForm> = std::to_array<std::string_view>({"none",
 
 struct GpuRequest {
   GpuForm form = GpuForm::kNone;
-  int64_t count = 0;   // devices; 1 for kMemory, 0 for kNone
-  Share share{};       // of each device; kWholeDevice for kDevices; 10 to 999 for kShare
-  Bytes memory{};      // only kMemory
+  int64_t count = 0;  // devices; 1 for kMemory, 0 for kNone
+  Share share{};      // of each device; kWholeDevice for kDevices; 10 to 999 for kShare
+  Bytes memory{};     // only kMemory
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "form", self.form);
@@ -42,8 +42,8 @@ struct Resources {
   GpuRequest gpu{};
   std::vector<ModelName> gpu_models{};  // in order of preference; empty: any
   IsolationWish isolation = IsolationWish::kAny;
-  CpuMilli cpu{};   // 0: nothing reserved, no limit
-  Bytes memory{};   // 0: nothing reserved, no limit
+  CpuMilli cpu{};  // 0: nothing reserved, no limit
+  Bytes memory{};  // 0: nothing reserved, no limit
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "gpu", self.gpu);
@@ -58,7 +58,8 @@ struct Resources {
 // The share that `memory` takes on a device with `usable` memory: ceil(memory / usable
 // x 1000), at least kShareMin. Above 1000 when it does not fit. `usable` is positive.
 constexpr Share share_of_memory(Bytes memory, Bytes usable) {
-  int64_t milli = memory.count / usable.count * 1000 + (memory.count % usable.count * 1000 + usable.count - 1) / usable.count;
+  int64_t milli =
+      memory.count / usable.count * 1000 + (memory.count % usable.count * 1000 + usable.count - 1) / usable.count;
   return {milli < kShareMin.milli ? kShareMin.milli : milli};
 }
 

@@ -53,9 +53,9 @@ struct RememberedRequest {
 };
 
 struct State {
-  Sequence sequence{};       // the newest event in it
-  Instant now{};             // of that event; never goes back
-  Epoch epoch{};             // 0: no server has begun
+  Sequence sequence{};  // the newest event in it
+  Instant now{};        // of that event; never goes back
+  Epoch epoch{};        // 0: no server has begun
   std::string boot_id{};
   Duration wall_offset{};  // wall time since 1970 = Instant + this
   bool simulated = false;
@@ -64,7 +64,7 @@ struct State {
   CowMap<TreeName, Cow<TreeNode>> tree{};
   CowMap<UserName, Cow<User>> users{};
   CowMap<TokenId, Cow<Token>> tokens{};
-  CowMap<Binding, bool> bindings{};               // the value is always true
+  CowMap<Binding, bool> bindings{};  // the value is always true
   CowMap<NodeName, Cow<Node>> nodes{};
   CowMap<WorkloadId, Cow<Workload>> workloads{};  // unfinished, and finished not long ago
   CowMap<WorkloadName, WorkloadId> names{};       // of the unfinished

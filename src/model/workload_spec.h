@@ -19,7 +19,8 @@ inline constexpr auto kWords<Kind> = std::to_array<std::string_view>({"notebook"
 // What may evict what; the first is the highest.
 enum class Class { kProduction, kTraining, kDevelopment, kBatch };
 template <>
-inline constexpr auto kWords<Class> = std::to_array<std::string_view>({"production", "training", "development", "batch"});
+inline constexpr auto kWords<Class> =
+    std::to_array<std::string_view>({"production", "training", "development", "batch"});
 
 // True when workloads of class `a` may evict those of class `b`.
 constexpr bool is_above(Class a, Class b) { return a < b; }
@@ -47,8 +48,8 @@ inline constexpr int64_t kReplicasMax = 10'000;
 struct Retry {
   bool on_failed = false;
   bool on_node_lost = true;
-  int64_t max = 3;                   // reruns; preemption never counts
-  Duration back_off = seconds(10);   // before the first rerun, doubled each time, at most 1 h
+  int64_t max = 3;                  // reruns; preemption never counts
+  Duration back_off = seconds(10);  // before the first rerun, doubled each time, at most 1 h
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "on_failed", self.on_failed);
@@ -66,24 +67,24 @@ struct WorkloadSpec {
   std::string name{};
   Kind kind = Kind::kJob;
   TreeName project{};
-  std::vector<std::string> argv{};      // the command; for `run: "text"` it is /bin/sh -c text
-  bool shell = false;                 // the user wrote one string
+  std::vector<std::string> argv{};  // the command; for `run: "text"` it is /bin/sh -c text
+  bool shell = false;               // the user wrote one string
   CodeMode code = CodeMode::kLive;
-  std::string folder{};                 // working folder, absolute
-  std::string snapshot{};               // content address of the copied folder; with kSnapshot
-  Resources resources{};                // of each replica
+  std::string folder{};    // working folder, absolute
+  std::string snapshot{};  // content address of the copied folder; with kSnapshot
+  Resources resources{};   // of each replica
   ReplicaRange replicas{};
   Class priority_class = Class::kTraining;
-  int64_t priority = 0;               // larger wins, inside class and project; -1000 to 1000
+  int64_t priority = 0;  // larger wins, inside class and project; -1000 to 1000
   Duration min_runtime{};
-  bool checkpoints = false;           // declared `checkpoint`
-  std::string checkpoint_path{};        // relative to the folder, or absolute
-  Duration grace = kGraceDefault;     // from the signal to the kill
+  bool checkpoints = false;        // declared `checkpoint`
+  std::string checkpoint_path{};   // relative to the folder, or absolute
+  Duration grace = kGraceDefault;  // from the signal to the kill
   Retry retry{};
-  Duration duration_limit{};          // running time over all attempts; 0: none
+  Duration duration_limit{};  // running time over all attempts; 0: none
   std::map<std::string, std::string> environment{};
   std::map<std::string, std::string> tags{};
-  std::vector<PoolName> pools{};        // empty: every pool; else one space made of these
+  std::vector<PoolName> pools{};  // empty: every pool; else one space made of these
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "name", self.name);

@@ -1,0 +1,36 @@
+// The judge: a state and a command in, the events that follow from it out.
+//
+// Pure. An Error means that nothing happens. Success with no events means that it is so
+// already (stopping what is stopping). Every (state, command) pair is handled here or
+// refused with a sentence.
+#pragma once
+
+#include <vector>
+
+#include "core/agenda.h"
+#include "model/command.h"
+#include "model/event.h"
+#include "scheduler/scheduler.h"
+
+namespace moulin {
+
+using Events = std::vector<Event>;
+
+// What decide() looks at; agenda and index are of this very state.
+struct Judgement {
+  const State& state;
+  const Index& index;
+  const Agenda& agenda;
+};
+
+Result<Events> decide(const Judgement& view, const Command& command);
+
+// At most so many workloads in one Submit, and items of one Tick.
+inline constexpr size_t kSubmitMax = 10'000;
+inline constexpr size_t kTickMax = 1'000;
+// Unfinished workloads in all; a Submit beyond is refused.
+inline constexpr size_t kWorkloadsMax = 1'000'000;
+// An idempotency key is kept for this long.
+inline constexpr Duration kRequestKept = hours(24);
+
+}  // namespace moulin

@@ -1,0 +1,83 @@
+// What engines report.
+#include "core/decide_parts.h"
+#include "core/ending.h"
+
+namespace moulin {
+
+namespace {
+
+// The replica that a report is about, when it is of a live attempt and carries its token.
+struct Reported {
+  const Workload* workload = nullptr;
+  const Attempt* attempt = nullptr;
+  const Replica* replica = nullptr;
+  explicit operator bool() const { return replica != nullptr; }
+};
+
+Reported reported(const State& state, const ReplicaKey& key, const std::string& token) {
+  const Workload* workload = state.workload(key.workload);
+  const Attempt* attempt = workload == nullptr ? nullptr : workload->live();
+  if (attempt == nullptr || attempt->number != key.attempt || attempt->token != token) return {};
+  auto index = static_cast<size_t>(key.replica.value);
+  if (key.replica.value < 0 || index >= attempt->replicas.size()) return {};
+  return {workload, attempt, &attempt->replicas[index]};
+}
+
+void stale(Case& c, const ReplicaKey& key, std::string_view what) {
+  c.happens(event::StaleReported{.key = key, .what = std::string(what)});
+}
+
+// Whether the minimum runs once this replica does.
+bool minimum_runs(const Reported& about) {
+  int64_t running = 1;
+  for (const Replica& replica : about.attempt->replicas) running += replica.state == ReplicaState::kRunning ? 1 : 0;
+  return running >= about.workload->spec.replicas.min;
+}
+
+void take(Case& c, const ReplicaStarted& report) {
+  Reported about = reported(c.state(), report.key, report.token);
+  if (!about) return stale(c, report.key, "replica_started");
+  if (about.replica->state != ReplicaState::kPlaced) return;
+  c.happens(event::ReplicaRan{.key = report.key, .pid = report.pid});
+  if (about.attempt->state == AttemptState::kStarting && minimum_runs(about)) {
+    c.happens(event::AttemptRan{.workload = report.key.workload, .attempt = report.key.attempt});
+  }
+}
+
+// Readiness is about ports, which workloads cannot declare yet.
+void take(Case&, const ReplicaReady&) {}
+
+void take(Case& c, const CheckpointSeen& report) {
+  Reported about = reported(c.state(), report.key, report.token);
+  if (!about) return stale(c, report.key, "checkpoint_seen");
+  c.happens(event::CheckpointWritten{.key = report.key});
+}
+
+void take(Case& c, const UsageMeasured& report) {
+  Reported about = reported(c.state(), report.key, report.token);
+  if (!about) return stale(c, report.key, "usage_measured");
+  if (about.replica->state == ReplicaState::kExited) return;
+  c.happens(event::UsageRecorded{.key = report.key, .usage = report.usage});
+}
+
+void take(Case& c, const ReplicaExited& report) {
+  Reported about = reported(c.state(), report.key, report.token);
+  if (!about) return stale(c, report.key, "replica_exited");
+  if (about.replica->state == ReplicaState::kExited) return;
+  end_replica(c, *about.workload, report);
+}
+
+void take(Case& c, const StrangerFound& report) {
+  Reported about = reported(c.state(), report.key, report.token);
+  if (about && about.replica->state != ReplicaState::kExited) return;
+  c.happens(event::StrangerEndAsked{.key = report.key, .token = report.token});
+}
+
+}  // namespace
+
+Status judge(Case& c, const command::TakeReport& command) {
+  std::visit([&](const auto& report) { take(c, report); }, command.report);
+  return {};
+}
+
+}  // namespace moulin

@@ -1,0 +1,29 @@
+// How replicas, attempts and workloads end: the one place that says what an exit means.
+#pragma once
+
+#include "core/decide_parts.h"
+
+namespace moulin {
+
+// The replica of a live attempt has ended. With the last one the attempt ends; with the
+// first bad one of a gang the others are asked to end.
+void end_replica(Case& c, const Workload& workload, const ReplicaExited& report);
+
+// What an attempt has come to when all its replicas have exited.
+Outcome outcome_of(const Attempt& attempt);
+
+// Where its workload goes from there.
+struct Afterwards {
+  WorkloadState next = WorkloadState::kWaiting;
+  Instant eligible_from{};
+  bool counts_as_retry = false;
+};
+Afterwards afterwards(const Workload& workload, Outcome outcome, Instant now);
+
+// GPU held since the newest checkpoint, or since the start without one.
+GpuTime lost_work(const Attempt& attempt, Instant now);
+
+// The pause before rerun number `retries` + 1: doubled each time, at most an hour.
+Duration back_off(const Retry& retry, int64_t retries);
+
+}  // namespace moulin

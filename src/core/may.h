@@ -1,0 +1,27 @@
+// Authorisation: one function, over bindings that are events.
+#pragma once
+
+#include "base/result.h"
+#include "model/command.h"
+#include "model/state.h"
+
+namespace moulin {
+
+// What somebody wants to do at a node of the tree.
+enum class Verb {
+  kSee,             // viewer: workloads, quota, nodes
+  kSubmit,          // member: new workloads; also stop, pause, resume of one's own
+  kManageWorkload,  // admin: the same of others
+  kManageTree,      // admin of the node: quotas, projects and departments below it
+  kManageSystem,    // admin of the organisation: nodes, users, tokens of others, roles
+};
+
+// A role at a node holds for everything below it. Moulin itself may everything. A token
+// of a workload may see its own project and nothing else.
+bool may(const State& state, const Actor& actor, Verb verb, const TreeName& at);
+
+// kForbidden, naming who, what, where and which role would do; or kNotFound when the
+// actor may not even see `at`.
+Status require(const State& state, const Actor& actor, Verb verb, const TreeName& at);
+
+}  // namespace moulin

@@ -1,0 +1,134 @@
+#include "journal/history_index.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/check.h"
+
+namespace moulin {
+namespace {
+
+constexpr size_t kBlock = static_cast<size_t>(kBlockRecords);
+
+struct Entry {
+  PostingKind kind;
+  int64_t key;
+  uint16_t offset;
+};
+
+std::vector<Entry> entries_of(const IndexedFields* records, int64_t count) {
+  std::vector<Entry> entries;
+  entries.reserve(2 * static_cast<size_t>(count));
+  for (int64_t offset = 0; offset < count; ++offset) {
+    const IndexedFields& record = records[offset];
+    const auto at = static_cast<uint16_t>(offset);
+    if (record.workload) entries.push_back({PostingKind::kWorkload, static_cast<int64_t>(record.workload.number), at});
+    entries.push_back({PostingKind::kType, record.type, at});
+  }
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.kind, a.key, a.offset) < std::tie(b.kind, b.key, b.offset);
+  });
+  return entries;
+}
+
+Bytes payload_of(const IndexedFields* records, size_t count) {
+  Bytes sum{};
+  for (size_t i = 0; i < count; ++i) sum += records[i].size;
+  return sum;
+}
+
+}  // namespace
+
+std::vector<Posting> postings_of(const IndexedFields* records, int64_t count) {
+  MOULIN_CHECK(count <= kBlockRecords, "a block has no more");
+  std::vector<Posting> postings;
+  for (const Entry& entry : entries_of(records, count)) {
+    if (postings.empty() || postings.back().kind != entry.kind || postings.back().key != entry.key) {
+      postings.push_back({.kind = entry.kind, .key = entry.key, .offsets = {}});
+    }
+    postings.back().offsets.push_back(static_cast<char>(entry.offset & 0xff));
+    postings.back().offsets.push_back(static_cast<char>(entry.offset >> 8));
+  }
+  return postings;
+}
+
+Result<HistoryIndex> HistoryIndex::open(sqlite::Connection& connection) {
+  HistoryIndex index;
+  index.insert_posting_ = TRY(connection.prepare("INSERT OR REPLACE INTO postings VALUES(?, ?, ?, ?)"));
+  index.insert_block_ = TRY(connection.prepare("INSERT OR REPLACE INTO blocks VALUES(?, ?)"));
+  index.block_ = TRY(connection.integer("SELECT ifnull(max(block), -1) + 1 FROM blocks"));
+  if (index.block_ > 0) {
+    index.before_open_ = {TRY(connection.integer("SELECT payload FROM blocks ORDER BY block DESC LIMIT 1"))};
+  }
+  index.committed_payload_ = index.before_open_;
+  TRY(index.catch_up(connection));
+  return index;
+}
+
+Status HistoryIndex::catch_up(sqlite::Connection& connection) {
+  sqlite::Statement select = TRY(connection.prepare(
+      "SELECT sequence, type, workload, length(bytes) FROM records WHERE sequence>? ORDER BY sequence LIMIT 65536"));
+  // Each round takes at least one record, so this ends at the end of the journal.
+  while (TRY(add_following(select.query(last().value))) > 0) {
+    if (open_.size() >= kBlock) {
+      sqlite::Transaction transaction = TRY(sqlite::Transaction::begin(connection));
+      TRY(write_full_blocks());
+      TRY(transaction.commit());
+    }
+    committed();
+  }
+  return {};
+}
+
+Result<int64_t> HistoryIndex::add_following(sqlite::Rows rows) {
+  int64_t count = 0;
+  while (TRY(rows.next())) {
+    const Sequence expected{last().value + count + 1};
+    if (rows.integer(0) != expected.value) {
+      return Error{.message = fmt::format("the journal is broken: record {} is missing", expected.value),
+                   .to_do = "run `moulin journal verify`, then restore the last good backup with `moulin restore`"};
+    }
+    add({.type = static_cast<int32_t>(rows.integer(1)),
+         .workload = {static_cast<uint64_t>(rows.integer(2))},
+         .size = {rows.integer(3)}});
+    ++count;
+  }
+  return count;
+}
+
+void HistoryIndex::add(const IndexedFields& record) { open_.push_back(record); }
+
+Status HistoryIndex::write_full_blocks() {
+  while (open_.size() - written_ >= kBlock) {
+    TRY(write_block(open_.data() + written_));
+    written_ += kBlock;
+  }
+  return {};
+}
+
+Status HistoryIndex::write_block(const IndexedFields* records) {
+  const int64_t block = block_ + static_cast<int64_t>(written_ / kBlock);
+  for (const Posting& posting : postings_of(records, kBlockRecords)) {
+    TRY(insert_posting_.run(static_cast<int64_t>(posting.kind), posting.key, block, posting.offsets));
+  }
+  const Bytes before = before_open_ + payload_of(open_.data(), written_);
+  return insert_block_.run(block, (before + payload_of(records, kBlock)).count);
+}
+
+void HistoryIndex::committed() {
+  committed_payload_ += payload_of(open_.data() + committed_count_, open_.size() - committed_count_);
+  before_open_ += payload_of(open_.data(), written_);
+  block_ += static_cast<int64_t>(written_ / kBlock);
+  open_.erase(open_.begin(), open_.begin() + static_cast<std::ptrdiff_t>(written_));
+  written_ = 0;
+  committed_count_ = open_.size();
+}
+
+void HistoryIndex::rolled_back() {
+  open_.resize(committed_count_);
+  written_ = 0;
+}
+
+}  // namespace moulin

@@ -1,0 +1,123 @@
+#include "server/data_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace moulin {
+
+namespace {
+
+Error failed(std::string_view what, const std::string& path, std::string to_do) {
+  return {.code = errno == ENOENT ? Code::kNotFound : Code::kUnavailable,
+          .message = std::string(what) + ": " + std::strerror(errno),
+          .given = path,
+          .to_do = std::move(to_do)};
+}
+
+Status make_folder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error && ::chmod(path.c_str(), 0700) == 0) return {};
+  if (error) errno = error.value();
+  return failed("the data folder cannot be made", path, "choose a folder of your own with --data");
+}
+
+// Who holds the lock, as that server wrote it.
+std::string holder_of(int lock) {
+  char text[32] = {};
+  ssize_t size = ::pread(lock, text, sizeof text - 1, 0);
+  return size > 0 ? " (process " + std::string(text, static_cast<size_t>(size)) + ")" : "";
+}
+
+}  // namespace
+
+Result<DataFolder> DataFolder::open(const std::string& path) {
+  std::string absolute = std::filesystem::absolute(path).lexically_normal().string();
+  if (absolute.size() > 1 && absolute.ends_with('/')) absolute.pop_back();
+  TRY(make_folder(absolute));
+  TRY(make_folder(absolute + "/attempts"));
+  TRY(make_folder(absolute + "/snapshots"));
+  std::string lock_path = absolute + "/lock";
+  int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (lock < 0) return failed("the data folder cannot be locked", lock_path, "check its owner and its permissions");
+  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+    std::string holder = holder_of(lock);
+    ::close(lock);
+    return Error{.code = Code::kConflict,
+                 .message = "another Moulin serves this data folder" + holder,
+                 .given = absolute,
+                 .to_do = "use that one, stop it with `moulin down`, or choose another folder with --data"};
+  }
+  std::string pid = std::to_string(::getpid());
+  if (::ftruncate(lock, 0) != 0 || ::pwrite(lock, pid.data(), pid.size(), 0) < 0) {
+    Error error = failed("the data folder cannot be written", lock_path, "free disk space or check its permissions");
+    ::close(lock);
+    return error;
+  }
+  return DataFolder(std::move(absolute), lock);
+}
+
+DataFolder::~DataFolder() {
+  if (lock_ >= 0) ::close(lock_);
+}
+
+DataFolder::DataFolder(DataFolder&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+std::string default_data_folder() {
+  auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
+  if (std::string folder = variable("MOULIN_DATA"); !folder.empty()) return folder;
+  if (::geteuid() == 0) return "/var/lib/moulin";
+  if (std::string folder = variable("XDG_DATA_HOME"); !folder.empty()) return folder + "/moulin";
+  return variable("HOME") + "/.local/share/moulin";
+}
+
+Status write_file(const std::string& path, std::string_view bytes, unsigned mode) {
+  std::string beside = path + ".new";
+  int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
+  if (file < 0) return failed("cannot write", beside, "check the permissions of the folder");
+  bool good = ::fchmod(file, mode) == 0;
+  for (size_t written = 0; good && written < bytes.size();) {
+    ssize_t size = ::write(file, bytes.data() + written, bytes.size() - written);
+    if (size < 0 && errno == EINTR) continue;
+    good = size > 0;
+    written += static_cast<size_t>(size > 0 ? size : 0);
+  }
+  good = good && ::fsync(file) == 0;
+  Error error = failed("cannot write", beside, "free disk space or check the permissions");
+  ::close(file);
+  if (good && ::rename(beside.c_str(), path.c_str()) == 0) return {};
+  ::unlink(beside.c_str());
+  return error;
+}
+
+Result<std::string> read_file(const std::string& path, size_t bytes_max) {
+  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return failed("cannot read", path, "check the path and its permissions");
+  std::string bytes(bytes_max + 1, '\0');
+  size_t read = 0;
+  ssize_t size = 0;
+  while (read < bytes.size() && (size = ::read(file, bytes.data() + read, bytes.size() - read)) > 0) {
+    read += static_cast<size_t>(size);
+  }
+  Error error = failed("cannot read", path, "check its permissions");
+  ::close(file);
+  if (size < 0) return error;
+  if (read > bytes_max)
+    return Error{.code = Code::kTooLarge,
+                 .message = "the file is too large",
+                 .given = path,
+                 .allowed = std::to_string(bytes_max) + " bytes"};
+  bytes.resize(read);
+  return bytes;
+}
+
+}  // namespace moulin

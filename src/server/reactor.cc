@@ -1,0 +1,286 @@
+#include "server/reactor.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "core/plan_commands.h"
+#include "server/recovery.h"
+
+namespace moulin {
+
+namespace {
+
+constexpr std::chrono::seconds kProbeInterval{1};
+constexpr std::chrono::seconds kIdleWait{1};  // a tick looks for what is due at least so often
+
+Error not_writable() {
+  return {.code = Code::kUnavailable,
+          .message = "the journal cannot be written; nothing was changed",
+          .to_do = "free disk space or mend the data folder; Moulin goes on by itself"};
+}
+
+// Events that change what could start where.
+bool wakes_scheduler(const EventBody& body) {
+  return !std::holds_alternative<event::PassEnded>(body) && !std::holds_alternative<event::UsageRecorded>(body) &&
+         !std::holds_alternative<event::ReplicaRan>(body) && !std::holds_alternative<event::StaleReported>(body) &&
+         !std::holds_alternative<event::RequestRemembered>(body);
+}
+
+}  // namespace
+
+// What is judged together and becomes durable together.
+struct Reactor::Batch {
+  std::vector<JournalRecord> records;
+  std::vector<NumberedEvent> events;
+  std::vector<Effect> effects;
+  std::vector<std::pair<Answer, Result<Events>>> answers;
+  PublishedView view;
+  bool empty() const { return records.empty() && answers.empty(); }
+};
+
+Reactor::Reactor(ReactorWorld world, ReactorOptions options, Core core)
+    : world_(std::move(world)),
+      options_(std::move(options)),
+      core_(std::move(core)),
+      publisher_(std::make_shared<Published>(core_.state(), core_.index())) {}
+
+Reactor::~Reactor() { stop(); }
+
+void Reactor::start() {
+  carry_out(world_.engine, standing_effects(core_.state(), options_.launch));
+  thread_ = std::thread([this] { run(); });
+}
+
+void Reactor::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Reactor::submit(Actor actor, CommandBody body, Answer answer) {
+  std::optional<Error> refusal;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) {
+      refusal =
+          Error{.code = Code::kUnavailable, .message = "the server is stopping", .to_do = "try again in a moment"};
+    } else if (failed_) {
+      refusal = not_writable();
+    } else if (queue_.size() >= options_.queue_max) {
+      ++stats_.refused_busy;
+      refusal = Error{.code = Code::kTooMany, .message = "too many requests wait", .to_do = "try again in a second"};
+    } else {
+      queue_.push_back({std::move(actor), std::move(body), std::move(answer)});
+    }
+  }
+  if (refusal)
+    answer(*refusal);
+  else
+    changed_.notify_all();
+}
+
+void Reactor::report(CommandBody body) {
+  {
+    std::lock_guard lock(mutex_);
+    queue_.push_back({Actor{}, std::move(body), nullptr});
+  }
+  changed_.notify_all();
+}
+
+ReactorStats Reactor::stats() const {
+  std::lock_guard lock(mutex_);
+  ReactorStats stats = stats_;
+  stats.queued = queue_.size();
+  stats.writable = !failed_;
+  return stats;
+}
+
+Instant Reactor::now() { return std::max(world_.clock.now(), core_.state().now); }
+
+void Reactor::run() {
+  std::deque<Item> taken;
+  while (wait(taken)) {
+    Batch batch;
+    for (Item& item : taken) judge(std::move(item), batch);
+    taken.clear();
+    tick(batch);
+    if (pass_wanted_) pass(batch);
+    if (!batch.empty()) hand_over(std::move(batch));
+  }
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return in_flight_ == 0; });
+}
+
+// Fills `taken` with the next commands, none when only time has passed. False: stop.
+bool Reactor::wait(std::deque<Item>& taken) {
+  std::unique_lock lock(mutex_);
+  auto wake = std::chrono::steady_clock::now() + kIdleWait;
+  if (std::optional<Instant> due = core_.agenda().next()) {
+    auto left = std::chrono::microseconds(std::max<int64_t>((*due - world_.clock.now()).us, 0));
+    wake =
+        std::min(wake, std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(left));
+  }
+  changed_.wait_until(lock, wake, [this] { return stopping_ || failed_ || pass_wanted_ || !queue_.empty(); });
+  if (failed_) {
+    lock.unlock();
+    recover();
+    lock.lock();
+    if (failed_) return false;  // stopped before the disk came back
+  }
+  if (stopping_ && queue_.empty()) return false;
+  size_t count = std::min(queue_.size(), options_.batch_max);
+  for (size_t i = 0; i < count; ++i) {
+    taken.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  stats_.commands += static_cast<int64_t>(count);
+  return true;
+}
+
+void Reactor::judge(Item item, Batch& batch) {
+  Result<Events> result = execute({.actor = std::move(item.actor), .at = now(), .body = std::move(item.body)}, batch);
+  if (item.answer) {
+    batch.answers.emplace_back(std::move(item.answer), std::move(result));
+  } else if (!result) {
+    world_.log("a report was refused: " + result.error().to_text());
+  }
+}
+
+// Judges, applies, and keeps what must become durable and what follows then.
+Result<Events> Reactor::execute(const Command& command, Batch& batch) {
+  Events events = TRY(decide({core_.state(), core_.index(), core_.agenda()}, command));
+  for (const Event& event : events) {
+    core_.apply(event);
+    batch.records.push_back({.time = event.at,
+                             .type = event_type(event.body),
+                             .workload = event_workload(event.body),
+                             .bytes = encode_event(event)});
+    batch.events.push_back({core_.state().sequence, event});
+    std::ranges::move(effects_of(core_.state(), event, options_.launch), std::back_inserter(batch.effects));
+    pass_wanted_ = pass_wanted_ || wakes_scheduler(event.body);
+  }
+  return events;
+}
+
+void Reactor::tick(Batch& batch) {
+  std::optional<Instant> due = core_.agenda().next();
+  if (!due || *due > now()) return;
+  Result<Events> ticked = execute({.actor = {}, .at = now(), .body = command::Tick{}}, batch);
+  MOULIN_CHECK(ticked.has_value(), "a tick is never refused");
+}
+
+void Reactor::pass(Batch& batch) {
+  pass_wanted_ = false;
+  Instant begun = world_.clock.now();
+  Plan plan = make_plan(core_.view(now()), options_.pass);
+  command::EndPass end{.seen = plan.seen, .starts = 0, .evictions = 0, .dropped = 0, .waits = std::move(plan.waits)};
+  for (Command& command : commands_of(plan, now(), world_.identity_for)) {
+    bool is_start = std::holds_alternative<command::Start>(command.body);
+    if (!execute(command, batch))
+      ++end.dropped;
+    else
+      ++(is_start ? end.starts : end.evictions);
+  }
+  bool again = !plan.complete || end.dropped > 0;
+  int64_t starts = end.starts;
+  int64_t evictions = end.evictions;
+  int64_t dropped = end.dropped;
+  MOULIN_CHECK(execute({.actor = {}, .at = now(), .body = std::move(end)}, batch).has_value(), "the end of a pass");
+  pass_wanted_ = again;
+
+  std::lock_guard lock(mutex_);
+  ++stats_.passes;
+  stats_.starts += starts;
+  stats_.evictions += evictions;
+  stats_.dropped += dropped;
+  stats_.pass_longest = std::max(stats_.pass_longest, world_.clock.now() - begun);
+}
+
+void Reactor::hand_over(Batch batch) {
+  batch.view = std::make_shared<Published>(core_.state(), core_.index());
+  auto shared = std::make_shared<Batch>(std::move(batch));
+  {
+    std::lock_guard lock(mutex_);
+    ++in_flight_;
+    stats_.events += static_cast<int64_t>(shared->events.size());
+  }
+  for (;;) {
+    std::vector<JournalRecord> records = shared->records;
+    Status queued = world_.committer.submit(
+        std::move(records), [this, shared](const Result<Sequence>& durable) { committed(*shared, durable); });
+    if (queued) return;
+    if (queued.error().code != Code::kTooMany) return committed(*shared, queued.error());
+    // The disk is slower than we are: wait for a place in its queue.
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::milliseconds(10));
+  }
+}
+
+// On the committer's thread, in the order of the batches.
+void Reactor::committed(Batch& batch, const Result<Sequence>& durable) {
+  if (durable) {
+    publisher_.publish(batch.view);
+    world_.events.publish(batch.events);
+    carry_out(world_.engine, std::move(batch.effects));
+  }
+  for (auto& [answer, result] : batch.answers) answer(durable ? result : Result<Events>(not_writable()));
+  batch.view.reset();
+  {
+    std::lock_guard lock(mutex_);
+    --in_flight_;
+    if (!durable && !failed_) {
+      failed_ = true;
+      world_.log("the journal cannot be written: " + durable.error().to_text());
+    }
+  }
+  changed_.notify_all();
+}
+
+void Reactor::recover() {
+  std::deque<Item> refused;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return in_flight_ == 0; });
+    // Reports stay: they are facts. Clients are told now.
+    std::deque<Item> kept;
+    for (Item& item : queue_) (item.answer ? refused : kept).push_back(std::move(item));
+    queue_ = std::move(kept);
+  }
+  for (Item& item : refused) item.answer(not_writable());
+  bool mended = rebuild() && wait_for_disk();
+  std::lock_guard lock(mutex_);
+  failed_ = !mended;
+  pass_wanted_ = true;
+  if (mended) world_.log("the journal can be written again");
+}
+
+bool Reactor::rebuild() {
+  Result<Core> core = recover_core(world_.journal);
+  if (!core) {
+    world_.log("the state cannot be rebuilt: " + core.error().to_text());
+    check_failed(__FILE__, __LINE__, "rebuild", "restart the server after mending the journal");
+  }
+  core_ = std::move(*core);
+  return true;
+}
+
+// Until a probe write succeeds; false when stopped before.
+bool Reactor::wait_for_disk() {
+  for (;;) {
+    auto outcome = std::make_shared<std::optional<bool>>();
+    world_.committer.resume([this, outcome](const Status& status) {
+      std::lock_guard lock(mutex_);
+      *outcome = status.has_value();
+      changed_.notify_all();
+    });
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return outcome->has_value(); });
+    if (**outcome) return true;
+    if (stopping_ || changed_.wait_for(lock, kProbeInterval, [this] { return stopping_; })) return false;
+  }
+}
+
+}  // namespace moulin

@@ -82,6 +82,8 @@ class Engine {
   virtual void release(ReplicaKey key, std::string token) = 0;
   // What runs or has exited and was not released, after a complete scan.
   virtual std::vector<HeldReplica> list() = 0;
+  // Whether a process of this machine belongs to a replica of ours.
+  virtual bool is_ours(int64_t pid) const = 0;
 };
 
 }  // namespace moulin

@@ -1,0 +1,180 @@
+#include "main/up.h"
+
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <charconv>
+#include <cstdio>
+#include <thread>
+
+#include "base/json.h"
+#include "engine/gpu/find_gpus.h"
+#include "engine/local/local_engine.h"
+#include "journal/sqlite_journal.h"
+#include "main/version.h"
+#include "server/server.h"
+
+namespace moulin {
+
+namespace {
+
+constexpr const char* kHelp =
+    R"(moulin up: serve this machine, in the foreground
+
+Usage: moulin up [options]
+
+  --data DIR          where the installation lives
+                      (default: $MOULIN_DATA, /var/lib/moulin for root,
+                      else ~/.local/share/moulin)
+  --listen HOST:PORT  loopback address of the API; port 0 takes any free one
+                      (default: 127.0.0.1:6468)
+  --simulate SPEC     pretend to have GPUs, e.g. '8xH100-80GB' or
+                      '500x(8xH100-80GB)'; marked as simulated everywhere
+  --json              print one line {"url": ..., "token_file": ...} when it serves
+  --help              show this
+
+Clients on this machine find the server without settings. Stopping it (Ctrl-C,
+SIGTERM, `moulin down`) leaves workloads running; the next `moulin up` takes
+them over again.
+
+Examples:
+  moulin up
+  moulin up --data /tmp/try --simulate 8xH100-80GB
+)";
+
+constexpr uint16_t kDefaultPort = 6468;
+
+struct UpOptions {
+  std::string data = default_data_folder();
+  TcpAddress listen{.host = "127.0.0.1", .port = kDefaultPort};
+  std::string simulate;
+  bool json = false;
+  bool help = false;
+};
+
+Error usage(std::string message) {
+  return {.code = Code::kInvalid, .message = std::move(message), .to_do = "see `moulin up --help`"};
+}
+
+Result<TcpAddress> parse_listen(std::string_view text) {
+  size_t colon = text.rfind(':');
+  int port = -1;
+  if (colon != std::string_view::npos) {
+    std::string_view digits = text.substr(colon + 1);
+    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+    if (error != std::errc{} || end != digits.data() + digits.size()) port = -1;
+  }
+  if (colon == 0 || port < 0 || port > 65535) {
+    return Error{.code = Code::kInvalid,
+                 .message = "not an address to listen on",
+                 .field = "--listen",
+                 .given = std::string(text.substr(0, 200)),
+                 .allowed = "HOST:PORT with a port from 0 to 65535, such as 127.0.0.1:6468"};
+  }
+  std::string host(text.substr(0, colon));
+  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+  return TcpAddress{.host = host, .port = static_cast<uint16_t>(port)};
+}
+
+Result<UpOptions> parse(int argc, char** argv) {
+  static const option kLong[] = {
+      {"data", required_argument, nullptr, 'd'},     {"listen", required_argument, nullptr, 'l'},
+      {"simulate", required_argument, nullptr, 's'}, {"json", no_argument, nullptr, 'j'},
+      {"help", no_argument, nullptr, 'h'},           {nullptr, 0, nullptr, 0}};
+  UpOptions options;
+  optind = 1;
+  opterr = 0;
+  for (int letter = 0; (letter = getopt_long(argc, argv, "h", kLong, nullptr)) != -1;) {
+    switch (letter) {
+      case 'd': options.data = optarg; break;
+      case 'l': options.listen = TRY(parse_listen(optarg)); break;
+      case 's': options.simulate = optarg; break;
+      case 'j': options.json = true; break;
+      case 'h': options.help = true; break;
+      default: return usage("unknown option, or one without its value: " + std::string(argv[optind - 1]));
+    }
+  }
+  if (optind < argc) return usage("unexpected word: " + std::string(argv[optind]));
+  return options;
+}
+
+ServerParts parts_for(const UpOptions& options, ServerLog& log) {
+  std::string variable = getenv("MOULIN_NVML_LIBRARY") ? getenv("MOULIN_NVML_LIBRARY") : "";
+  return {
+      .journal = [&log](const DataFolder& folder) -> Result<std::unique_ptr<Journal>> {
+        auto warn = [&log](const std::string& text) { log.warning(text); };
+        return TRY(SqliteJournal::open(folder.journal(), {.written_by = kVersion, .warn = warn}));
+      },
+      .gpus = [=](const DataFolder& folder) -> Result<std::unique_ptr<Gpus>> {
+        GpuOptions gpus{.simulate = options.simulate, .data_folder = folder.path()};
+        if (!variable.empty()) gpus.library = variable;
+        return TRY(find_gpus(std::move(gpus)));
+      },
+      .engine = [=](const DataFolder& folder) -> Result<std::unique_ptr<Engine>> {
+        return TRY(LocalEngine::open({.data_folder = folder.path(),
+                                      .containment = probe_containment(),
+                                      .simulated = !options.simulate.empty()}));
+      },
+  };
+}
+
+// SIGINT and SIGTERM stop the server in good order, on a thread that waits for them.
+void stop_on_signal(Server& server, const sigset_t& signals, std::atomic<bool>& ended) {
+  int signal = 0;
+  sigwait(&signals, &signal);
+  if (!ended) server.request_stop();
+}
+
+void announce(const Server& server, const UpOptions& options) {
+  if (options.json) {
+    Json line = Json::object({{"url", server.url()}, {"token_file", server.token_file()}, {"socket", server.socket()}});
+    std::printf("%s\n", write_json(line).c_str());
+  } else {
+    std::printf("Moulin %s serves %s\n", kVersion, server.url().c_str());
+    std::printf("Administrator's token: %s\n", server.token_file().c_str());
+    for (const std::string& note : server.notes()) std::printf("Note: %s\n", note.c_str());
+    std::printf("Try: moulin run --gpu 0.25 -- echo hello\n");
+  }
+  std::fflush(stdout);
+}
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "moulin up: %s\n", error.to_text().c_str());
+  return error.code == Code::kInvalid ? 2 : 1;
+}
+
+}  // namespace
+
+int up_main(int argc, char** argv) {
+  Result<UpOptions> options = parse(argc, argv);
+  if (!options) return fail(options.error());
+  if (options->help) {
+    std::fputs(kHelp, stdout);
+    return 0;
+  }
+  // Blocked before any thread starts, so that only sigwait sees them.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  Result<std::unique_ptr<Server>> server =
+      Server::start({.data_folder = options->data, .listen = options->listen, .version = kVersion},
+                    [&](ServerLog& log) { return parts_for(*options, log); });
+  if (!server) return fail(server.error());
+  announce(**server, *options);
+  std::atomic<bool> ended = false;
+  std::thread waiter([&] { stop_on_signal(**server, signals, ended); });
+  (*server)->wait();
+  ended = true;
+  kill(getpid(), SIGTERM);  // wakes the waiter when it was not a signal that ended us
+  waiter.join();
+  return 0;
+}
+
+}  // namespace moulin

@@ -1,0 +1,69 @@
+#include "server/bootstrap.h"
+
+#include <future>
+#include <set>
+
+namespace moulin {
+
+namespace {
+
+const UserName kAdminName{"admin"};
+
+// Nodes that the engine no longer has: forgotten, or shown as down while something is
+// still held there.
+Status remove_missing_nodes(Reactor& reactor, const GpuInventory& inventory) {
+  std::set<NodeName> present;
+  for (const Node& node : inventory.nodes) present.insert(node.name);
+  PublishedView view = reactor.view();
+  for (const auto& [name, node] : view->state.nodes) {
+    if (present.contains(name) || give(reactor, command::RemoveNode{name})) continue;
+    TRY(give(reactor, command::ReportPresence{name, Presence::kDown}));
+  }
+  return {};
+}
+
+Status register_nodes(Reactor& reactor, const GpuInventory& inventory) {
+  for (const Node& node : inventory.nodes) {
+    Node registered = node;
+    registered.simulated = inventory.source == GpuSource::kSimulated;
+    TRY(give(reactor, command::RegisterNode{std::move(registered)}));
+  }
+  return {};
+}
+
+// A token in a file that only the owner of the installation can read.
+Status make_admin(Reactor& reactor, Clock& clock, IdMaker& ids, const DataFolder& folder) {
+  if (!reactor.view()->state.users.contains(kAdminName)) {
+    TRY(give(reactor, command::CreateUser{kAdminName, ""}));
+    TRY(give(reactor, command::GrantRole{{kAdminName, kRootTree, Role::kAdmin}}));
+  }
+  if (read_file(folder.admin_token(), 1000)) return {};
+  NewToken made = make_token({ids.next(clock.wall_offset() + Duration{clock.now().us})}, kAdminName);
+  made.token.label = "first administrator";
+  made.token.issued = clock.now();
+  TRY(write_file(folder.admin_token(), made.text + "\n", 0600));
+  TRY(give(reactor, command::IssueToken{made.token}));
+  return {};
+}
+
+}  // namespace
+
+Result<Events> give(Reactor& reactor, CommandBody body) {
+  std::promise<Result<Events>> promise;
+  std::future<Result<Events>> answer = promise.get_future();
+  reactor.submit(Actor{}, std::move(body), [&promise](const Result<Events>& result) { promise.set_value(result); });
+  return answer.get();
+}
+
+Status bootstrap(Reactor& reactor, Clock& clock, IdMaker& ids, const GpuInventory& inventory,
+                 const BootstrapFacts& facts, const DataFolder& folder) {
+  TRY(give(reactor, command::BeginEpoch{.boot_id = facts.boot_id,
+                                        .wall_offset = clock.wall_offset(),
+                                        .version = facts.version,
+                                        .simulated = inventory.source == GpuSource::kSimulated}));
+  TRY(remove_missing_nodes(reactor, inventory));
+  TRY(register_nodes(reactor, inventory));
+  return make_admin(reactor, clock, ids, folder);
+}
+
+}  // namespace moulin

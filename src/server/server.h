@@ -1,0 +1,54 @@
+// Everything that `moulin up` runs, put together and taken apart in the right order.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "api/http_server.h"
+#include "base/result.h"
+#include "boundary/gpus.h"
+#include "server/data_folder.h"
+
+namespace moulin {
+
+class Journal;
+class Engine;
+
+struct ServerOptions {
+  std::string data_folder;
+  TcpAddress listen{};
+  std::string version;
+};
+
+// What depends on the kind of installation; made by main().
+struct ServerParts {
+  std::function<Result<std::unique_ptr<Journal>>(const DataFolder&)> journal;
+  std::function<Result<std::unique_ptr<Gpus>>(const DataFolder&)> gpus;
+  std::function<Result<std::unique_ptr<Engine>>(const DataFolder&)> engine;
+};
+
+class Server {
+ public:
+  // Recovers the state, adopts what runs, and serves. Everything that can be wrong is an
+  // Error here: the folder is locked, the journal is damaged or newer, the port is taken.
+  static Result<std::unique_ptr<Server>> start(ServerOptions options, ServerParts parts);
+  ~Server();  // stops; workloads go on running
+
+  std::string url() const;
+  std::string token_file() const;
+  std::string socket() const;
+  // A sentence for each thing that whoever started the server should know.
+  std::vector<std::string> notes() const;
+
+  // Returns when somebody called request_stop(), e.g. `moulin down` or a signal.
+  void wait();
+  void request_stop();  // thread-safe
+
+ private:
+  struct Implementation;
+  explicit Server(std::unique_ptr<Implementation> implementation);
+  std::unique_ptr<Implementation> implementation_;
+};
+
+}  // namespace moulin

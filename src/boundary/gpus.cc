@@ -17,7 +17,8 @@ bool GpuSample::has_foreign() const {
 }
 
 const GpuSample* GpuSamples::find(const GpuUuid& uuid) const {
-  auto found = std::find_if(devices.begin(), devices.end(), [&](const GpuSample& sample) { return sample.uuid == uuid; });
+  auto found =
+      std::find_if(devices.begin(), devices.end(), [&](const GpuSample& sample) { return sample.uuid == uuid; });
   return found == devices.end() ? nullptr : &*found;
 }
 

@@ -48,8 +48,8 @@ struct MigInstance {
 // Node (model/node.h) with the same UUID.
 struct GpuDetails {
   GpuUuid uuid;
-  std::string product{};      // the name exactly as the driver gives it
-  std::string pci_bus_id{};   // "0000:3b:00.0"; empty when unknown
+  std::string product{};     // the name exactly as the driver gives it
+  std::string pci_bus_id{};  // "0000:3b:00.0"; empty when unknown
   std::optional<int32_t> numa_node{};
   bool mig_enabled = false;
   std::vector<MigInstance> mig{};
@@ -75,10 +75,10 @@ struct GpuInventory {
 
 // A process that holds a context on a device.
 struct GpuProcess {
-  int64_t pid = 0;                       // in the PID namespace of the driver, usually the host's
-  std::string name{};                    // filled for foreign ones only; empty when unknown
+  int64_t pid = 0;     // in the PID namespace of the driver, usually the host's
+  std::string name{};  // filled for foreign ones only; empty when unknown
   std::optional<Bytes> memory{};
-  std::optional<int32_t> active_milli{}; // of the device's time, 0 to 1000
+  std::optional<int32_t> active_milli{};  // of the device's time, 0 to 1000
   bool ours = false;
   bool operator==(const GpuProcess&) const = default;
 };
@@ -103,8 +103,10 @@ struct GpuSample {
 
 // Tells one look from the next.
 struct GpuSamples {
-  int64_t pass = 0;                // 0: nothing was looked at yet
-  std::vector<GpuSample> devices;  // in the order of the inventory
+  int64_t pass = 0;  // 0: nothing was looked at yet
+  // In the order of the inventory. Simulated devices without activity and without a
+  // declaration are left out: they are healthy and idle.
+  std::vector<GpuSample> devices;
   const GpuSample* find(const GpuUuid& uuid) const;  // linear; nullptr when absent
 };
 
@@ -116,8 +118,9 @@ struct GpuChange {
   bool operator==(const GpuChange&) const = default;
 };
 
-// What the owner of a Gpus gives it. Both functions are called on a thread of the Gpus,
-// without any lock held; they must be quick and must not call back into the Gpus.
+// What the owner of a Gpus gives it. Both functions are called on threads of the Gpus, not
+// at the same time as its destructor returns and never after; they must be quick and must
+// not call back into the Gpus.
 struct GpuWatcher {
   // Does this process belong to a workload of ours? Asked for every process on a device
   // on every look, and again later: a process may be ours before the engine knows it.
@@ -134,8 +137,7 @@ class Gpus {
 
   // Blocks for at most a minute (loading a driver can take seconds per device). No
   // driver or no device is a normal answer with source kNone and a note.
-  // kUnavailable: the driver did not answer in time. What the machine itself has (CPU,
-  // memory) is in the answer in any case.
+  // kUnavailable: the driver did not answer in time.
   virtual Result<GpuInventory> discover() = 0;
 
   // Starts looking, about once a second, until destruction.

@@ -1,0 +1,61 @@
+#include "engine/local/environment.h"
+
+#include <fmt/format.h>
+#include <sodium.h>
+
+#include "shim/launch.h"
+
+namespace moulin {
+namespace {
+
+std::string join_grants(const std::vector<Grant>& grants, std::string (*part)(const Grant&)) {
+  std::string joined;
+  for (const Grant& grant : grants) {
+    if (!joined.empty()) joined += ',';
+    joined += part(grant);
+  }
+  return joined;
+}
+
+}  // namespace
+
+std::string checkpoint_file(const ReplicaLaunch& launch, const std::string& folder) {
+  const std::string& declared = launch.checkpoint_file;
+  if (declared.empty()) return fmt::format("{}/{}/{}", folder, attempt_files::kExchange, attempt_files::kCheckpoint);
+  return declared.starts_with('/') ? declared : fmt::format("{}/{}", launch.working_folder, declared);
+}
+
+std::string replica_mark(const ReplicaKey& key, const std::string& token) {
+  unsigned char digest[16];
+  crypto_generichash(digest, sizeof digest, reinterpret_cast<const unsigned char*>(token.data()), token.size(), nullptr, 0);
+  std::string hex;
+  for (unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
+  return fmt::format("{}.{}.{}-{}", to_text(key.workload), key.attempt.value, key.replica.value, hex);
+}
+
+std::vector<std::string> replica_environment(const ReplicaLaunch& launch, const std::string& folder,
+                                             const InheritedEnvironment& inherited) {
+  std::map<std::string, std::string> variables = launch.environment;
+  auto add = [&variables](const std::string& name, std::string value) { variables.try_emplace(name, std::move(value)); };
+  auto exchange = [&folder](const char* name) { return fmt::format("{}/{}/{}", folder, attempt_files::kExchange, name); };
+  for (const auto& [name, value] : inherited) {
+    if (name != "HOME" || launch.account.empty()) add(name, value);
+  }
+  add("MOULIN_WORKLOAD", to_text(launch.key.workload));
+  add("MOULIN_ATTEMPT", fmt::format("{}", launch.key.attempt.value));
+  add("MOULIN_REPLICA", fmt::format("{}", launch.key.replica.value));
+  add("MOULIN_FLAG_FILE", exchange(attempt_files::kFlag));
+  add("MOULIN_CHECKPOINT_FILE", checkpoint_file(launch, folder));
+  add("MOULIN_DONE_FILE", exchange(attempt_files::kDone));
+  add("MOULIN_ACTIVITY_FILE", exchange(attempt_files::kActivity));
+  add("MOULIN_GPU_SHARES", join_grants(launch.grants, [](const Grant& grant) { return fmt::format("{}", grant.share.milli); }));
+  add("CUDA_VISIBLE_DEVICES", join_grants(launch.grants, [](const Grant& grant) { return to_text(grant.gpu); }));
+  if (launch.limits.cpu.milli > 0) add("OMP_NUM_THREADS", fmt::format("{}", (launch.limits.cpu.milli + 999) / 1000));
+  variables.insert_or_assign("MOULIN_MARK", replica_mark(launch.key, launch.token));
+
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : variables) lines.push_back(fmt::format("{}={}", name, value));
+  return lines;
+}
+
+}  // namespace moulin

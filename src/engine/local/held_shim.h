@@ -1,0 +1,47 @@
+// What the engine knows of one replica that it holds.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "boundary/engine.h"
+#include "engine/local/leftovers.h"
+#include "engine/local/shim_link.h"
+#include "engine/local/usage_account.h"
+#include "shim/fd.h"
+
+namespace moulin {
+
+// Kept beside the launch file so that a later server knows what the shim need not know.
+struct EngineRecord {
+  std::string token{};
+  std::vector<Grant> grants{};
+  template <class Self, class Visit>
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "token", self.token);
+    visit(2, "grants", self.grants);
+  }
+};
+inline constexpr std::string_view kEngineKind = "engine";
+inline constexpr const char* kEngineFile = "engine";
+
+// Lives on the engine's thread.
+struct HeldShim {
+  ReplicaKey key;
+  std::string token;
+  Fd folder;
+  UsageAccount account;
+  std::optional<ShimLink> link{};        // none while disconnected
+  std::optional<Leftovers> leftovers{};  // the shim was killed; ending what it left
+  std::optional<EndOrder> unsent_end{};  // asked while there was no link
+  ShimState state{};
+  bool resumed = false;                  // the account has taken the note of the first state
+  bool started_told = false;
+  bool exit_told = false;
+  int64_t checkpoints_told = 0;
+  Duration usage_told{};                 // wall time of the last usage report
+  Instant due{};                         // when to try again: connect, or end leftovers
+};
+
+}  // namespace moulin

@@ -1,0 +1,139 @@
+#include "shim/control_socket.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+namespace moulin {
+namespace {
+
+bool may_steer(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  return peer.uid == ::geteuid() || peer.uid == 0;
+}
+
+}  // namespace
+
+void ControlSocket::add_to(std::vector<pollfd>& waits) const {
+  waits.push_back({.fd = listener_.number(), .events = POLLIN, .revents = 0});
+  for (const Client& client : clients_) {
+    short events = client.unsent.empty() ? POLLIN : POLLIN | POLLOUT;
+    waits.push_back({.fd = client.socket.number(), .events = events, .revents = 0});
+  }
+}
+
+std::vector<ShimCommand> ControlSocket::serve() {
+  std::vector<ShimCommand> commands;
+  accept_all();
+  for (Client& client : clients_) {
+    send_to(client);
+    read_from(client, commands);
+  }
+  drop_closed();
+  return commands;
+}
+
+void ControlSocket::push(const ShimState& state) {
+  std::string bytes = frame_of(MessageKind::kState, state);
+  for (Client& client : clients_) {
+    if (!client.greeted || client.closing) continue;
+    client.unsent += bytes;
+    send_to(client);
+  }
+  drop_closed();
+}
+
+bool ControlSocket::has_clients() const { return std::ranges::any_of(clients_, &Client::greeted); }
+
+void ControlSocket::accept_all() {
+  while (true) {
+    Fd socket(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) return;
+    if (!may_steer(socket.number())) continue;
+    // The oldest one makes room: a server that came back must always get in.
+    if (clients_.size() == kClientsMax) clients_.erase(clients_.begin());
+    clients_.push_back({.socket = std::move(socket)});
+  }
+}
+
+void ControlSocket::read_from(Client& client, std::vector<ShimCommand>& commands) {
+  char buffer[4096];
+  while (!client.closing) {
+    ssize_t got = ::recv(client.socket.number(), buffer, sizeof buffer, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return;
+    if (got <= 0) {
+      client.closing = true;
+      return;
+    }
+    client.reader.add({buffer, static_cast<size_t>(got)});
+    while (!client.closing) {
+      Result<std::optional<Message>> message = client.reader.next();
+      if (!message) refuse(client, message.error().message);
+      else if (!*message) break;
+      else take(client, **message, commands);
+    }
+  }
+}
+
+void ControlSocket::take(Client& client, const Message& message, std::vector<ShimCommand>& commands) {
+  if (!client.greeted) return greet(client, message, commands);
+  if (message.kind == MessageKind::kAsk) {
+    commands.emplace_back(Asked{});
+  } else if (message.kind == MessageKind::kRelease) {
+    commands.emplace_back(Released{});
+  } else if (message.kind == MessageKind::kEnd) {
+    Result<EndOrder> order = decode<EndOrder>(message.body);
+    bool known = order && order->reason >= ShimEndReason::kPause && order->reason <= ShimEndReason::kKill;
+    if (!known) return refuse(client, "an end order that is not understood");
+    commands.emplace_back(*order);
+  } else if (message.kind == MessageKind::kSeen) {
+    Result<Seen> seen = decode<Seen>(message.body);
+    if (!seen) return refuse(client, "a damaged message");
+    commands.emplace_back(*seen);
+  }
+  // Other kinds come from a later version and are not for us.
+}
+
+void ControlSocket::greet(Client& client, const Message& message, std::vector<ShimCommand>& commands) {
+  Result<Hello> hello = decode<Hello>(message.body);
+  if (message.kind != MessageKind::kHello || !hello) return refuse(client, "the first message must be a hello");
+  if (!same_secret(hello->token, token_)) return refuse(client, "the token is not that of this attempt");
+  if (hello->version < kShimProtocolVersionMin) {
+    return refuse(client, fmt::format("protocol version {} is too old, {} is the oldest accepted", hello->version,
+                                      kShimProtocolVersionMin));
+  }
+  client.greeted = true;
+  client.unsent += frame_of(MessageKind::kWelcome, Welcome{.version = std::min(hello->version, kShimProtocolVersion)});
+  commands.emplace_back(Greeted{});
+}
+
+void ControlSocket::refuse(Client& client, std::string reason) {
+  client.unsent += frame_of(MessageKind::kRefused, Refused{.reason = std::move(reason)});
+  send_to(client);
+  client.closing = true;
+}
+
+void ControlSocket::send_to(Client& client) {
+  while (!client.unsent.empty()) {
+    ssize_t put = ::send(client.socket.number(), client.unsent.data(), client.unsent.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) {
+      if (errno != EAGAIN || client.unsent.size() > kUnsentMax) client.closing = true;
+      return;
+    }
+    client.unsent.erase(0, static_cast<size_t>(put));
+  }
+}
+
+void ControlSocket::drop_closed() {
+  std::erase_if(clients_, [](const Client& client) { return client.closing; });
+}
+
+}  // namespace moulin

@@ -1,0 +1,66 @@
+// The guard: the process between the shim and the user's program that owns the tree.
+//
+// It is forked from the shim, does not exec, and is the subreaper (or process 1 of the
+// PID namespace) of everything the program starts. It ends the tree when told to, and
+// also when the shim dies: the socket between them reads end of file. So a tree outlives
+// its shim only if both are killed in the same instant, and then the engine ends what
+// is left (docs/shim_protocol.md, "What is left").
+#pragma once
+
+#include <cstdint>
+
+#include "base/instant.h"
+#include "base/share.h"
+#include "shim/cgroup.h"
+#include "shim/fd.h"
+#include "shim/launch.h"
+#include "shim/program.h"
+
+namespace moulin {
+
+// From the shim to the guard, one byte each.
+enum class GuardOrder : uint8_t {
+  kTerminate = 1,  // SIGTERM to the process group of the program
+  kKill = 2,       // SIGKILL to everything, until nothing is left
+};
+
+// From the guard to the shim, one packet each. Both are the same binary.
+struct GuardNote {
+  enum class Kind : int32_t {
+    kBorn,         // sent by the program's process itself before exec, so that its number can be told
+    kCannotStart,  // `failure` says why; the guard is gone
+    kProgramEnded, // wait_status is that of the program; others may be left
+    kTreeGone,     // nothing is left; cpu and largest are final; the guard is gone
+  };
+  Kind kind = Kind::kTreeGone;
+  int32_t wait_status = 0;
+  LaunchFailure failure{};
+  Duration cpu{};
+  Bytes largest{};
+};
+
+struct GuardRequest {
+  const Program& program;
+  ContainmentKind containment = ContainmentKind::kSubreaper;
+  const Cgroup* cgroup = nullptr;  // with kCgroup
+  int out = -1;                    // writing ends of the pipes for output
+  int err = -1;
+};
+
+// The shim's side.
+struct Guard {
+  int64_t pid = 0;
+  Fd notes;    // packets of GuardNote, and the place to send orders; closing it ends the tree
+  Fd failure;  // end of file: the program runs; else one LaunchFailure
+};
+
+// Forks the guard, which starts the program. Only for single-threaded processes in which
+// all signals are blocked.
+Result<Guard> start_guard(const GuardRequest& request);
+
+// The next note; nothing when there is none now. For kBorn `sender` gets the number of
+// the program's process as we see it. An error when the guard is gone.
+Result<std::optional<GuardNote>> next_note(const Guard& guard, int64_t& sender);
+void send_order(const Guard& guard, GuardOrder order);
+
+}  // namespace moulin

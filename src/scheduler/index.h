@@ -1,0 +1,120 @@
+// What the scheduler keeps ready about a State, so that a decision need not look at all
+// of it: free room by shape, who holds what, who waits in which order.
+//
+// A pure function of the State: build(state) and an index that followed the events to
+// that state are equal. Copies are cheap and share structure; one thread may change an
+// Index while others read their own copies.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "base/cow_map.h"
+#include "model/event.h"
+#include "model/state.h"
+#include "scheduler/queue.h"
+#include "scheduler/room.h"
+
+namespace moulin {
+
+// One replica that holds its place.
+struct Holder {
+  WorkloadId workload{};
+  AttemptNumber attempt{};
+  ReplicaIndex replica{};
+  auto operator<=>(const Holder&) const = default;
+};
+
+// Nodes of one make: everything that matters of an empty node.
+struct NodeMake {
+  CpuMilli cpu{};
+  Bytes memory{};
+  FreeShape empty{};  // all devices healthy, free and without foreign processes
+  auto operator<=>(const NodeMake&) const = default;
+};
+
+template <class Key>
+using KeySet = CowMap<Key, bool>;  // the value is always true
+using WaitQueue = KeySet<WaitKey>;
+
+class Index {
+ public:
+  static Index build(const State& state);
+
+  // After core/apply.h changed the state by `event`. Cost: about the number of replicas
+  // of the workload, or of those on the node, that the event is about.
+  void apply(const State& after, const Event& event);
+
+  bool equals(const Index& other) const;
+
+  const Room& room() const { return room_; }
+
+  // Waiting workloads by project, those in back-off too. No project has an empty queue.
+  const CowMap<TreeName, Cow<WaitQueue>>& waiting() const { return waiting_; }
+
+  // Live workloads by project that hold something, the best protected first.
+  const CowMap<TreeName, Cow<KeySet<HoldKey>>>& live() const { return live_; }
+  // Of each class: how many are live and were not asked to end. An early "no" for evictions.
+  int64_t staying(Class priority_class) const { return staying_[static_cast<size_t>(priority_class)]; }
+  // Workloads of which something is leaving.
+  const KeySet<WorkloadId>& leaving() const { return leaving_; }
+  // Running workloads with fewer replicas than they may have, those in back-off too.
+  const KeySet<HoldKey>& growing() const { return growing_; }
+
+  // Replicas on a node, in order. nullptr: none.
+  const KeySet<Holder>* holders(const NodeName& node) const;
+
+  // Registered nodes, down ones too, by make: how many of each.
+  const CowMap<NodeMake, int64_t>& makes() const { return makes_; }
+  // Nodes that drain, or have an unhealthy device.
+  const KeySet<NodeName>& troubled() const { return troubled_; }
+  // What healthy devices and nodes that are up and not draining offer in all.
+  int64_t capacity(const QuotaKey& key) const;
+
+  // Children of a tree node in order of creation. nullptr: none.
+  const std::vector<TreeName>* children(const TreeName& name) const;
+
+ private:
+  // What the index has counted for one workload.
+  struct Tracked {
+    std::optional<WaitKey> wait{};
+    std::optional<HoldKey> live{};
+    bool stays = false;    // live, and not asked to end
+    bool grows = false;
+    bool leaves = false;
+    AttemptNumber attempt{};
+    std::vector<std::optional<Hold>> replicas{};  // of that attempt; absent: holds nothing
+    std::optional<Cow<Claim>> claim{};
+    bool is_empty() const;
+    bool operator==(const Tracked&) const = default;
+  };
+
+  static Tracked wanted(const State& state, WorkloadId id);
+  void refresh_workload(const State& state, WorkloadId id);
+  void refresh_queues(const Workload& workload, const Tracked& before, const Tracked& after);
+  void refresh_replicas(const State& state, const Workload& workload, const Tracked& before, const Tracked& after);
+  void refresh_claim(const State& state, const Workload& workload, const Tracked& before, const Tracked& after);
+  void refresh_node(const State& state, const NodeName& name);
+  void count_node(const Node& node, Amounts::Sign sign);
+  void occupy_node(const State& state, const NodeName& name, Amounts::Sign sign);
+  void add_child(const TreeNode& node);
+  void remove_child(const TreeName& name);
+
+  Room room_;
+  CowMap<TreeName, Cow<WaitQueue>> waiting_;
+  CowMap<TreeName, Cow<KeySet<HoldKey>>> live_;
+  KeySet<HoldKey> growing_;
+  KeySet<WorkloadId> leaving_;
+  KeySet<WorkloadId> claiming_;  // owners of claims
+  std::array<int64_t, kWords<Class>.size()> staying_{};
+  CowMap<NodeName, Cow<KeySet<Holder>>> holders_;
+  CowMap<NodeMake, int64_t> makes_;
+  KeySet<NodeName> troubled_;
+  CowMap<NodeName, Cow<Node>> facts_;  // of the nodes as they are counted
+  CowMap<QuotaKey, int64_t> capacity_;
+  CowMap<TreeName, Cow<std::vector<TreeName>>> children_;
+  CowMap<WorkloadId, Cow<Tracked>> tracked_;
+};
+
+}  // namespace moulin

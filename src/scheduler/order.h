@@ -1,0 +1,106 @@
+// Which project is served next.
+//
+// The tree is walked from the root; at each level the child with the best standing is
+// taken, so that departments are compared before the projects inside them. Of two
+// children, the first difference decides:
+//   1. holds no more than what it is entitled to
+//   2. stays inside its guarantee with its next workload
+//   3. higher rank
+//   4. smaller saturation with its next workload
+//   5. older
+// Saturation is what it holds over what it is entitled to, the largest over the resources
+// that its next workload asks for. Entitled is its guarantee; without one its limit;
+// without either the capacity: see entitled() in order.cc.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/wide.h"
+#include "scheduler/applicant.h"
+#include "scheduler/overlay.h"
+
+namespace moulin {
+
+// A share of something; `whole` 0 is larger than any share unless `part` is 0 too.
+struct Ratio {
+  int64_t part = 0;
+  int64_t whole = 1;
+  std::weak_ordering operator<=>(const Ratio& other) const {
+    return Wide{part} * other.whole <=> Wide{other.part} * whole;
+  }
+  bool operator==(const Ratio& other) const { return (*this <=> other) == 0; }
+};
+
+// How a tree node stands among its siblings. The smallest is served first.
+struct Standing {
+  bool above_entitled = false;
+  bool beyond_guarantee = false;
+  int64_t lowness = 0;     // less its rank
+  Ratio saturation{};
+  int64_t order = 0;       // of creation
+  TreeName name{};
+  auto operator<=>(const Standing&) const = default;
+};
+
+// The pool in which a workload counts for the order: the first of its list; without a
+// list, the default pool if it has nodes, else the first that has.
+PoolName home_pool(const Index& index, const WorkloadSpec& spec);
+
+// What the minimum of replicas asks for in the home pool, at the largest share that it
+// can take there.
+std::vector<Holding> asked(const Index& index, const WorkloadSpec& spec);
+
+// path[level] with `next` added to what it holds.
+Standing standing(const Overlay& overlay, const TreePath& path, size_t level, const std::vector<Holding>& next);
+
+// The waiting workloads of one project that may start now, in the order of queue.h.
+class QueueCursor {
+ public:
+  QueueCursor(const State& state, const WaitQueue& queue, Instant now);
+  bool done() const { return run_.empty(); }
+  const WaitKey& head() const { return run_.back(); }
+  void pop();
+
+ private:
+  void fill();
+  const State& state_;
+  WaitQueue::Iterator at_;
+  WaitQueue::Iterator end_;
+  Instant now_;
+  std::vector<WaitKey> run_;  // workloads whose order the keys alone do not tell; last first
+};
+
+// Gives the waiting workloads of all projects one after the other. What the overlay
+// holds decides, so refresh() must be told of each change of it.
+class ServingOrder {
+ public:
+  // The overlay must outlive it.
+  explicit ServingOrder(const Overlay& overlay);
+
+  // Takes the next one; absent when there are no more.
+  std::optional<WorkloadId> next();
+
+  // What this project holds has changed.
+  void refresh(const TreeName& project);
+
+ private:
+  struct Branch {
+    const TreeNode* node = nullptr;
+    Branch* parent = nullptr;
+    std::optional<QueueCursor> queue{};             // of a project
+    std::map<Standing, Branch*> children{};    // those with something to serve
+    std::optional<Standing> standing{};        // under which the parent lists it
+    TreePath path{};                           // to the root
+  };
+  Branch& branch_of(const TreePath& path);
+  const WaitKey* head_of(const Branch& branch) const;
+  void enlist(Branch& branch);
+
+  const Overlay& overlay_;
+  std::map<TreeName, std::unique_ptr<Branch>> branches_;
+};
+
+}  // namespace moulin

@@ -1,0 +1,56 @@
+// What would be if: the room of an index with changes that nobody else sees.
+//
+//   Overlay overlay(view);
+//   Overlay::Mark mark = overlay.checkpoint();
+//   overlay.place(account, placement);
+//   overlay.rollback(mark);            // as it was
+//
+// Making one costs a few pointers; a change and its undoing cost the same as in the index.
+// The view and the paths of the accounts must outlive it. For one thread.
+#pragma once
+
+#include <vector>
+
+#include "scheduler/scheduler.h"
+
+namespace moulin {
+
+class Overlay {
+ public:
+  using Mark = size_t;  // number of changes made before
+
+  explicit Overlay(const View& view) : view_(view), room_(view.index.room()) {}
+
+  void place(const Account& account, const Placement& placement) { change(Amounts::Sign::kAdd, account, placement); }
+  void remove(const Account& account, const Placement& placement) {
+    change(Amounts::Sign::kSubtract, account, placement);
+  }
+
+  Mark checkpoint() const { return changes_.size(); }
+  // Undoes all changes since then, newest first. Marks taken since then are void.
+  void rollback(Mark mark);
+
+  const State& state() const { return view_.state; }
+  const Index& index() const { return view_.index; }
+  Instant now() const { return view_.now; }
+  const Room& room() const { return room_; }
+
+  // Nodes looked at since it was made.
+  int64_t touched() const { return touched_; }
+  void touch(int64_t nodes) { touched_ += nodes; }
+
+ private:
+  struct Change {
+    Amounts::Sign sign;
+    Account account;
+    Placement placement;
+  };
+  void change(Amounts::Sign sign, const Account& account, const Placement& placement);
+
+  const View view_;
+  Room room_;
+  std::vector<Change> changes_;
+  int64_t touched_ = 0;
+};
+
+}  // namespace moulin

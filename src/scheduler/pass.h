@@ -1,0 +1,44 @@
+// One pass of the scheduler: who starts, who grows, who must leave, who waits and why.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "scheduler/order.h"
+#include "scheduler/overlay.h"
+#include "scheduler/scheduler.h"
+
+namespace moulin {
+
+class Pass {
+ public:
+  Pass(const View& view, const PassBudget& budget);
+  Plan run();
+
+ private:
+  // Workloads for which the same answer holds until room is freed.
+  struct Alike {
+    const Workload& example;
+    bool operator<(const Alike& other) const;
+  };
+
+  void serve(WorkloadId id);
+  void serve_one(const Workload& workload);
+  bool start(const Applicant& applicant);
+  void wait(const Workload& workload);
+  void grow();
+  bool is_spent() const;
+  const TreePath& path_of(const TreeName& project);
+
+  const View view_;
+  const PassBudget budget_;
+  Overlay overlay_;
+  ServingOrder order_;
+  Plan plan_;
+  std::map<TreeName, TreePath> paths_;
+  std::set<WorkloadId> served_;
+  std::map<WorkloadId, std::vector<WorkloadId>> parked_;  // behind the one that evicted them
+  std::map<Alike, std::vector<ReasonCode>> refused_;
+};
+
+}  // namespace moulin

@@ -16,8 +16,8 @@
 //
 // Encoding: a field is varint(number << 1 | kind) and then, kind 0, a zigzag varint
 // (integers, enums, booleans) or, kind 1, a length and as many bytes (text, structs,
-// lists, maps, optionals, variants). Empty text, lists, maps and optionals are left
-// out; integers are always written. Maps are written in order of key. So equal values have
+// lists, maps, optionals, variants). Empty text, lists, maps and optionals are left out
+// where that is the struct's default; integers are always written. Maps are written in order of key. So equal values have
 // equal bytes.
 #pragma once
 
@@ -33,6 +33,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/check.h"
 #include "base/cow.h"
 #include "base/cow_map.h"
 #include "base/instant.h"
@@ -139,9 +140,49 @@ void encode_element(ByteWriter& writer, const T& value) {
   }
 }
 
+// Whether a value is one of those that are left out when they are empty, and is.
+template <class T>
+bool is_left_out(const T& value) {
+  if constexpr (IntegerLike<T>) return false;
+  else if constexpr (IsCow<T>::value) return is_left_out(*value);
+  else if constexpr (TextLike<T>) return text_of(value).empty();
+  else if constexpr (IsVector<T>::value || IsMap<T>::value || IsSet<T>::value) return value.empty();
+  else if constexpr (IsOptional<T>::value) return !value;
+  else return false;
+}
+
+// The numbers of a struct's texts, lists, sets and maps that are not empty by default, as
+// bits: were they left out when empty, a reader would take the default instead.
+class FullByDefault {
+ public:
+  template <class T>
+  static uint64_t of() {
+    static const uint64_t numbers = [] {
+      T value{};
+      FullByDefault full;
+      T::describe(value, full);
+      return full.numbers_;
+    }();
+    return numbers;
+  }
+  template <class T>
+  void operator()(uint32_t number, const char*, const T& value) {
+    MOULIN_CHECK(number < 64);
+    if constexpr (IsCow<T>::value) (*this)(number, "", *value);
+    else if constexpr (TextLike<T> || IsVector<T>::value || IsMap<T>::value || IsSet<T>::value) {
+      if (!is_left_out(value)) numbers_ |= uint64_t{1} << number;
+    } else if constexpr (IsOptional<T>::value) {
+      MOULIN_CHECK(!value, "an optional that is set by default cannot be written as empty");
+    }
+  }
+
+ private:
+  uint64_t numbers_ = 0;
+};
+
 class FieldWriter {
  public:
-  explicit FieldWriter(ByteWriter& writer) : writer_(writer) {}
+  FieldWriter(ByteWriter& writer, uint64_t full_by_default) : writer_(writer), full_by_default_(full_by_default) {}
 
   template <class T>
   void operator()(uint32_t number, const char*, const T& value) {
@@ -151,13 +192,8 @@ class FieldWriter {
     } else if constexpr (IsCow<T>::value) {
       (*this)(number, "", *value);
     } else {
-      if constexpr (TextLike<T>) {
-        if (text_of(value).empty()) return;
-      } else if constexpr (IsVector<T>::value || IsMap<T>::value || IsSet<T>::value) {
-        if (value.empty()) return;
-      } else if constexpr (IsOptional<T>::value) {
-        if (!value) return;
-      }
+      bool is_default = (full_by_default_ >> number & 1) == 0;
+      if (is_default && is_left_out(value)) return;
       writer_.varint(uint64_t{number} << 1 | 1);
       encode_element(writer_, value);
     }
@@ -165,6 +201,7 @@ class FieldWriter {
 
  private:
   ByteWriter& writer_;
+  uint64_t full_by_default_;
 };
 
 template <class T>
@@ -188,7 +225,7 @@ void encode_body(ByteWriter& writer, const T& value) {
     writer.varint(value.index());
     std::visit([&](const auto& alternative) { encode_body(writer, alternative); }, value);
   } else {
-    FieldWriter fields(writer);
+    FieldWriter fields(writer, FullByDefault::of<T>());
     std::remove_const_t<T>::describe(value, fields);
   }
 }
@@ -349,6 +386,7 @@ void decode_body(ByteReader& reader, T& value) {
     for (uint64_t i = 0; i < size && reader.ok(); ++i) decode_element(reader, value.emplace_back());
   } else if constexpr (IsSet<T>::value) {
     uint64_t size = reader.count();
+    value = T{};
     for (uint64_t i = 0; i < size && reader.ok(); ++i) {
       typename T::value_type item{};
       decode_element(reader, item);
@@ -356,6 +394,7 @@ void decode_body(ByteReader& reader, T& value) {
     }
   } else if constexpr (IsMap<T>::value) {
     uint64_t size = reader.count();
+    value = T{};
     for (uint64_t i = 0; i < size && reader.ok(); ++i) {
       std::remove_cvref_t<decltype(value.begin()->first)> key{};
       std::remove_cvref_t<decltype(value.begin()->second)> mapped{};
@@ -368,6 +407,7 @@ void decode_body(ByteReader& reader, T& value) {
     uint64_t index = reader.varint();
     decode_variant(reader, static_cast<size_t>(index), value);
   } else {
+    value = T{};  // what is missing has T's default, not that of the struct around it
     FieldReader fields(reader);
     T::describe(value, fields);
     fields.finish();

@@ -47,6 +47,19 @@ struct Large {
   bool operator==(const Large&) const = default;
 };
 
+struct Full {
+  std::string pool = "default";
+  std::set<int64_t> words{1, 2};
+  Cow<Small> inner{Small{1, "one"}};
+  template <class Self, class Visit>
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "pool", self.pool);
+    visit(2, "words", self.words);
+    visit(3, "inner", self.inner);
+  }
+  bool operator==(const Full&) const = default;
+};
+
 // What Small may look like in a later release.
 struct SmallLater {
   int64_t x = 7;
@@ -82,6 +95,15 @@ TEST_CASE("codec: what was written is read back") {
   CHECK(*back == large);
   CHECK(encode(*back) == encode(large));
   CHECK(*decode<Large>(encode(Large{})) == Large{});
+}
+
+TEST_CASE("codec: what is emptied is read back empty, whatever its default") {
+  CHECK(*decode<Full>(encode(Full{})) == Full{});
+  Full emptied{.pool = {}, .words = {}, .inner = Cow<Small>{Small{0, ""}}};
+  Result<Full> back = decode<Full>(encode(emptied));
+  REQUIRE(back);
+  CHECK(*back == emptied);
+  CHECK(decode<Full>("")->pool == "default");
 }
 
 TEST_CASE("codec: old bytes are read by new code and the reverse") {

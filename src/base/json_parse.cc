@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/json.h"
+#include "base/text.h"
 
 namespace moulin {
 
@@ -29,12 +30,15 @@ class Builder {
   bool Uint64(uint64_t value) { return add(Json{value}); }
   bool Double(double) { return false; }  // never called: numbers arrive as text
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) { return add(JsonNumber{std::string(text, size)}); }
-  bool String(const char* text, rapidjson::SizeType size, bool) { return add(Json{std::string(text, size)}); }
+  bool String(const char* text, rapidjson::SizeType size, bool) {
+    return whole_characters({text, size}) && add(Json{std::string(text, size)});
+  }
   bool StartObject() { return open(Json{JsonObject{}}); }
   bool StartArray() { return open(Json{JsonArray{}}); }
   bool EndObject(rapidjson::SizeType) { return close(); }
   bool EndArray(rapidjson::SizeType) { return close(); }
   bool Key(const char* text, rapidjson::SizeType size, bool) {
+    if (!whole_characters({text, size})) return false;
     Level& level = levels_.back();
     level.key.assign(text, size);
     if (level.keys.insert(level.key).second) return true;
@@ -52,6 +56,12 @@ class Builder {
     std::set<std::string> keys{};
   };
 
+  // RapidJSON checks the bytes of a string, but takes \uDC00 without what belongs before it.
+  bool whole_characters(std::string_view text) {
+    if (is_utf8(text)) return true;
+    refusal = "a string holds half of a surrogate pair";
+    return false;
+  }
   bool open(Json container) {
     if (levels_.size() >= limits_.depth_max) {
       refusal = "nested deeper than " + std::to_string(limits_.depth_max) + " levels";

@@ -9,16 +9,13 @@ namespace moulin {
 
 namespace {
 
-// Products of bytes and thousandths; g++ calls the bare type an extension.
-__extension__ typedef Wide Wide;
-
 constexpr int64_t kMilliMax = 1'000'000'000'000;
 
 // A decimal of at most `places` digits after the point, as an integer count of
 // 10^-places. Nothing for anything else, and above `max`.
-std::optional<int64_t> parse_decimal(std::string_view text, int places, int64_t max) {
+std::optional<Wide> parse_decimal(std::string_view text, int places, Wide max) {
   if (text.empty() || text.front() == '.' || text.back() == '.' || text.size() > 24) return std::nullopt;
-  int64_t value = 0;
+  Wide value = 0;
   int places_seen = -1;  // -1: no point yet
   for (char c : text) {
     if (c == '.') {
@@ -75,17 +72,17 @@ Error malformed(std::string_view what, std::string_view text, std::string_view a
 }  // namespace
 
 Result<int64_t> parse_milli(std::string_view text) {
-  if (std::optional<int64_t> milli = parse_decimal(text, 3, kMilliMax)) return *milli;
+  if (std::optional<Wide> milli = parse_decimal(text, 3, kMilliMax)) return static_cast<int64_t>(*milli);
   return malformed("not an amount", text,
                    "a number from 0 to 1000000000 with at most three digits after the point, such as 0.25");
 }
 
 Result<CpuMilli> parse_cpu(std::string_view text) {
   if (text.ends_with('m')) {
-    if (std::optional<int64_t> milli = parse_decimal(text.substr(0, text.size() - 1), 0, kMilliMax))
-      return CpuMilli{*milli};
-  } else if (std::optional<int64_t> milli = parse_decimal(text, 3, kMilliMax)) {
-    return CpuMilli{*milli};
+    if (std::optional<Wide> milli = parse_decimal(text.substr(0, text.size() - 1), 0, kMilliMax))
+      return CpuMilli{static_cast<int64_t>(*milli)};
+  } else if (std::optional<Wide> milli = parse_decimal(text, 3, kMilliMax)) {
+    return CpuMilli{static_cast<int64_t>(*milli)};
   }
   return malformed("not an amount of CPU", text, "cores such as 4 or 0.5, or thousandths of a core such as 500m");
 }
@@ -99,8 +96,8 @@ Result<Bytes> parse_bytes(std::string_view text) {
     number = text.substr(0, text.size() - unit.name.size());
     break;
   }
-  std::optional<int64_t> milli = parse_decimal(number, 3, kBytesMax);
-  Wide bytes = static_cast<Wide>(milli.value_or(0)) * unit_bytes / 1000;
+  std::optional<Wide> milli = parse_decimal(number, 3, Wide{kBytesMax} * 1000);
+  Wide bytes = milli.value_or(0) * unit_bytes / 1000;
   if (milli && bytes <= kBytesMax) return Bytes{static_cast<int64_t>(bytes)};
   return malformed("not an amount of memory", text,
                    "a number with KiB, MiB, GiB, TiB, kB, MB, GB or TB, such as 20GiB");

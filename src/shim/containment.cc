@@ -32,9 +32,12 @@ int wait_for(pid_t pid) {
 
 std::string limits_text(const CgroupLimits& limits) {
   std::string enforced;
-  for (auto [works, name] : {std::pair(limits.cpu, "cpu"), std::pair(limits.memory, "memory"), std::pair(limits.tasks, "tasks")}) {
+  auto add = [&enforced](bool works, const char* name) {
     if (works) enforced += (enforced.empty() ? "" : ", ") + std::string(name);
-  }
+  };
+  add(limits.cpu, "cpu");
+  add(limits.memory, "memory");
+  add(limits.tasks, "tasks");
   return enforced.empty() ? "no limits (they are watched instead)" : fmt::format("limits of {}", enforced);
 }
 

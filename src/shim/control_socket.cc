@@ -122,10 +122,11 @@ void ControlSocket::refuse(Client& client, std::string reason) {
 
 void ControlSocket::send_to(Client& client) {
   while (!client.unsent.empty()) {
-    ssize_t put = ::send(client.socket.number(), client.unsent.data(), client.unsent.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    const std::string& bytes = client.unsent;
+    ssize_t put = ::send(client.socket.number(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) {
-      if (errno != EAGAIN || client.unsent.size() > kUnsentMax) client.closing = true;
+      if (errno != EAGAIN || bytes.size() > kUnsentMax) client.closing = true;
       return;
     }
     client.unsent.erase(0, static_cast<size_t>(put));

@@ -134,7 +134,8 @@ class GuardProcess {
       if (reaped.kind == Reaped::Kind::kNone) return;
       if (reaped.kind == Reaped::Kind::kNoChildren) {
         DescendantsUsage used = descendants_usage();
-        send_note(wires_.notes, {.kind = GuardNote::Kind::kTreeGone, .cpu = used.cpu, .largest = used.largest});
+        GuardNote last{.kind = GuardNote::Kind::kTreeGone, .cpu = used.cpu, .largest = used.largest};
+        send_note(wires_.notes, last);
         ::_exit(0);
       }
       if (reaped.pid != program_pid_) continue;
@@ -156,14 +157,16 @@ class GuardProcess {
 
 Result<Guard> start_guard(const GuardRequest& request) {
   int pair[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return system_error("make a socket pair", errno);
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+    return system_error("make a socket pair", errno);
+  }
   Guard guard;
   guard.notes = Fd(pair[0]);
   Fd other(pair[1]);
   int yes = 1;
   ::setsockopt(guard.notes.number(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
   int pipe_ends[2];
-  if (::pipe2(pipe_ends, O_CLOEXEC) != 0) return system_error("make a pipe", errno);
+  if (::pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0) return system_error("make a pipe", errno);
   guard.failure = Fd(pipe_ends[0]);
   Fd failure(pipe_ends[1]);
   Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -192,7 +195,8 @@ Result<std::optional<GuardNote>> next_note(const Guard& guard, int64_t& sender) 
   message.msg_controllen = sizeof control;
   ssize_t got = ::recvmsg(guard.notes.number(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::optional<GuardNote>();
-  if (got != static_cast<ssize_t>(sizeof note)) return Error{.code = Code::kUnavailable, .message = "the guard is gone"};
+  bool whole = got == static_cast<ssize_t>(sizeof note);
+  if (!whole) return Error{.code = Code::kUnavailable, .message = "the guard is gone"};
   cmsghdr* header = CMSG_FIRSTHDR(&message);
   if (header != nullptr && header->cmsg_type == SCM_CREDENTIALS) {
     sender = reinterpret_cast<ucred*>(CMSG_DATA(header))->pid;

@@ -22,8 +22,8 @@ std::optional<std::string> LimitWatch::judge(const LimitSample& sample) {
   if (memory_over_ >= kSamplesOver) return memory_limit_text(sample.memory, limits_.memory);
   tasks_over_ = limits_.tasks > 0 && sample.tasks > limits_.tasks ? tasks_over_ + 1 : 0;
   if (tasks_over_ >= kSamplesOver) {
-    return fmt::format("task limit exceeded: {} processes and threads, {} allowed; start fewer, or have the limit raised",
-                       sample.tasks, limits_.tasks);
+    return fmt::format("task limit exceeded: {} processes and threads, {} allowed; start fewer, or have the limit "
+                       "raised", sample.tasks, limits_.tasks);
   }
   return judge_cpu(sample);
 }

@@ -88,7 +88,9 @@ std::optional<LogRecord> parse_record(std::string_view line) {
                    .text = line.substr(kLogPrefixBytes)};
 }
 
-std::string log_file_name(LogStream stream, int64_t number) { return fmt::format("{}.{}.log", to_text(stream), number); }
+std::string log_file_name(LogStream stream, int64_t number) {
+  return fmt::format("{}.{}.log", to_text(stream), number);
+}
 
 int64_t log_file_number(LogStream stream, std::string_view name) {
   std::string_view start = to_text(stream);

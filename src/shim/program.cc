@@ -66,14 +66,16 @@ std::string command_failure_text(int number, const ShimLaunch& launch) {
                        "PATH in `env`", command, path_of(launch.environment));
   }
   if (number == EACCES) {
-    return fmt::format("permission denied: {} may not be executed; check its mode (chmod +x) and its folders", command);
+    return fmt::format("permission denied: {} may not be executed; check its mode (chmod +x) and its folders",
+                       command);
   }
   if (number == ENOEXEC) {
-    return fmt::format("{} is no program: its first line must be like #!/bin/sh, or run it by its interpreter", command);
+    return fmt::format("{} is no program: its first line must be like #!/bin/sh, or run it by its interpreter",
+                       command);
   }
   if (number == E2BIG) {
-    return fmt::format("{} could not be started: arguments and environment together are too large; pass them in a file",
-                       command);
+    return fmt::format("{} could not be started: arguments and environment together are too large; pass them in a "
+                       "file", command);
   }
   return fmt::format("{} could not be started: {}", command, strerrordesc_np(number));
 }
@@ -116,7 +118,8 @@ std::string failure_text(const LaunchFailure& failure, const ShimLaunch& launch)
     case LaunchStep::kOutput:
       return fmt::format("the process could not be set up: {}", why);
     case LaunchStep::kAccount:
-      return fmt::format("cannot become the account {}: {}; the server must run as root to do this", launch.account, why);
+      return fmt::format("cannot become the account {}: {}; the server must run as root to do this", launch.account,
+                         why);
     case LaunchStep::kFolder:
       if (failure.number == ENOENT) {
         return fmt::format("the working folder {} does not exist; create it or choose another", launch.working_folder);

@@ -34,10 +34,10 @@ Status Supervisor::run() {
     if (may_go(now)) return {};
     std::vector<pollfd> fds = waits();
     ::poll(fds.data(), fds.size(), pause_ms(now));
+    int failure = guard_.failure.number();
     take_notes();
-    if (std::ranges::any_of(fds, [&](const pollfd& fd) { return fd.fd == guard_.failure.number() && fd.revents != 0; })) {
-      take_failure();
-    }
+    auto told = [failure](const pollfd& fd) { return fd.fd == failure && fd.revents != 0; };
+    if (failure == guard_.failure.number() && std::ranges::any_of(fds, told)) take_failure();
     if (!state_.exit) output_.pump();
     serve();
     on_time(boot_time_now());

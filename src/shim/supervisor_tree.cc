@@ -22,9 +22,12 @@ std::optional<ContainmentKind> weaker(ContainmentKind kind) {
 }
 
 void complete_for(const Account& account, std::vector<std::string>& environment) {
-  for (const auto& [name, value] : {std::pair("HOME", account.home), {"USER", account.name}, {"LOGNAME", account.name}}) {
+  auto complete = [&environment](const char* name, const std::string& value) {
     if (environment_value(environment, name).empty()) environment.push_back(fmt::format("{}={}", name, value));
-  }
+  };
+  complete("HOME", account.home);
+  complete("USER", account.name);
+  complete("LOGNAME", account.name);
 }
 
 }  // namespace

@@ -27,7 +27,8 @@ std::string checkpoint_file(const ReplicaLaunch& launch, const std::string& fold
 
 std::string replica_mark(const ReplicaKey& key, const std::string& token) {
   unsigned char digest[16];
-  crypto_generichash(digest, sizeof digest, reinterpret_cast<const unsigned char*>(token.data()), token.size(), nullptr, 0);
+  auto* bytes = reinterpret_cast<const unsigned char*>(token.data());
+  crypto_generichash(digest, sizeof digest, bytes, token.size(), nullptr, 0);
   std::string hex;
   for (unsigned char byte : digest) hex += fmt::format("{:02x}", byte);
   return fmt::format("{}.{}.{}-{}", to_text(key.workload), key.attempt.value, key.replica.value, hex);
@@ -36,8 +37,10 @@ std::string replica_mark(const ReplicaKey& key, const std::string& token) {
 std::vector<std::string> replica_environment(const ReplicaLaunch& launch, const std::string& folder,
                                              const InheritedEnvironment& inherited) {
   std::map<std::string, std::string> variables = launch.environment;
-  auto add = [&variables](const std::string& name, std::string value) { variables.try_emplace(name, std::move(value)); };
-  auto exchange = [&folder](const char* name) { return fmt::format("{}/{}/{}", folder, attempt_files::kExchange, name); };
+  auto add = [&](const std::string& name, std::string value) { variables.try_emplace(name, std::move(value)); };
+  auto exchange = [&](const char* name) { return fmt::format("{}/{}/{}", folder, attempt_files::kExchange, name); };
+  auto share = [](const Grant& grant) { return fmt::format("{}", grant.share.milli); };
+  auto uuid = [](const Grant& grant) { return to_text(grant.gpu); };
   for (const auto& [name, value] : inherited) {
     if (name != "HOME" || launch.account.empty()) add(name, value);
   }
@@ -48,8 +51,8 @@ std::vector<std::string> replica_environment(const ReplicaLaunch& launch, const 
   add("MOULIN_CHECKPOINT_FILE", checkpoint_file(launch, folder));
   add("MOULIN_DONE_FILE", exchange(attempt_files::kDone));
   add("MOULIN_ACTIVITY_FILE", exchange(attempt_files::kActivity));
-  add("MOULIN_GPU_SHARES", join_grants(launch.grants, [](const Grant& grant) { return fmt::format("{}", grant.share.milli); }));
-  add("CUDA_VISIBLE_DEVICES", join_grants(launch.grants, [](const Grant& grant) { return to_text(grant.gpu); }));
+  add("MOULIN_GPU_SHARES", join_grants(launch.grants, share));
+  add("CUDA_VISIBLE_DEVICES", join_grants(launch.grants, uuid));
   if (launch.limits.cpu.milli > 0) add("OMP_NUM_THREADS", fmt::format("{}", (launch.limits.cpu.milli + 999) / 1000));
   variables.insert_or_assign("MOULIN_MARK", replica_mark(launch.key, launch.token));
 

@@ -13,19 +13,6 @@
 
 namespace moulin {
 
-// Kept beside the launch file so that a later server knows what the shim need not know.
-struct EngineRecord {
-  std::string token{};
-  std::vector<Grant> grants{};
-  template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) {
-    visit(1, "token", self.token);
-    visit(2, "grants", self.grants);
-  }
-};
-inline constexpr std::string_view kEngineKind = "engine";
-inline constexpr const char* kEngineFile = "engine";
-
 // Lives on the engine's thread.
 struct HeldShim {
   ReplicaKey key;

@@ -51,7 +51,10 @@ LocalEngine::~LocalEngine() {
 }
 
 EngineAbilities LocalEngine::abilities() const {
-  return {.placement = EngineAbilities::Placement::kDevice, .signals = true, .logs = true, .simulated = options_.simulated};
+  return {.placement = EngineAbilities::Placement::kDevice,
+          .signals = true,
+          .logs = true,
+          .simulated = options_.simulated};
 }
 
 void LocalEngine::on_report(std::function<void(EngineReport)> sink) {
@@ -139,6 +142,8 @@ bool LocalEngine::take_intents() {
 }
 
 void LocalEngine::publish() {
+  if (published_ == keeper_->version()) return;
+  published_ = keeper_->version();
   std::vector<HeldReplica> held = keeper_->held();
   std::vector<int64_t> pids = keeper_->shim_pids();
   std::lock_guard lock(mutex_);

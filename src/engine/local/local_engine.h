@@ -72,6 +72,7 @@ class LocalEngine : public Engine {
   LocalEngineOptions options_;
   std::unique_ptr<AttemptStore> store_;    // until the thread starts
   std::unique_ptr<ReplicaKeeper> keeper_;  // the thread's own
+  int64_t published_ = -1;                 // the thread's own: version of held_
   Fd bell_;                                // eventfd
   mutable std::mutex mutex_;
   std::condition_variable scanned_;

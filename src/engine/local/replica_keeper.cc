@@ -8,14 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "shim/exchange.h"
 #include "shim/files.h"
-#include "shim/record.h"
 
 namespace moulin {
 namespace {
 
-constexpr Bytes kRecordFileMax = mebibytes(8);
 constexpr Bytes kShimLogMax = kibibytes(64);
 
 Exit exit_of(const ShimExit& exit) {
@@ -26,17 +23,12 @@ Exit exit_of(const ShimExit& exit) {
           .done_file = exit.done_file};
 }
 
-template <class T>
-Result<T> read_record(const Fd& folder, const char* file, std::string_view kind) {
-  std::string bytes = TRY(read_file_in(folder, file, kRecordFileMax));
-  return decode_record<T>(kind, bytes);
-}
-
 // The shim ended before it could run anything; what it said is all there is.
 std::string start_failure(const Fd& folder) {
   Result<std::string> said = read_file_in(folder, attempt_files::kShimLog, kShimLogMax);
   while (said && said->ends_with('\n')) said->pop_back();
-  return fmt::format("the supervisor of the replica could not be started{}", said && !said->empty() ? ": " + *said : "");
+  std::string detail = said && !said->empty() ? ": " + *said : "";
+  return fmt::format("the supervisor of the replica could not be started{}", detail);
 }
 
 }  // namespace
@@ -81,6 +73,7 @@ void ReplicaKeeper::release(const ReplicaKey& key, const std::string& token) {
   settings_.activity->forget(key);
   pids_.erase(key);
   held_.erase(key);
+  ++version_;
 }
 
 void ReplicaKeeper::scan(Scan scan) {
@@ -89,7 +82,7 @@ void ReplicaKeeper::scan(Scan scan) {
   for (const ReplicaKey& key : *live) {
     if (find(key) != nullptr || !adopt(key) || scan == Scan::kFirst) continue;
     HeldShim* held = find(key);
-    Result<ShimIdentity> identity = read_record<ShimIdentity>(held->folder, attempt_files::kIdentity, kIdentityKind);
+    Result<ShimIdentity> identity = read_identity(held->folder);
     sink_(StrangerFound{.key = key, .token = held->token, .pid = identity ? identity->shim.pid : 0});
   }
 }
@@ -157,6 +150,7 @@ void ReplicaKeeper::tell_news(HeldShim& held) {
 
 void ReplicaKeeper::tell_exit(HeldShim& held, Exit exit) {
   held.exit_told = true;
+  ++version_;
   held.leftovers.reset();
   sink_(ReplicaExited{.key = held.key, .token = held.token, .exit = std::move(exit), .usage = held.account.usage()});
 }
@@ -164,6 +158,7 @@ void ReplicaKeeper::tell_exit(HeldShim& held, Exit exit) {
 void ReplicaKeeper::tell_again(HeldShim& held) {
   held.started_told = false;
   held.exit_told = false;
+  ++version_;
   if (held.state.started || held.state.exit) tell_news(held);
 }
 
@@ -171,11 +166,12 @@ void ReplicaKeeper::tell_again(HeldShim& held) {
 void ReplicaKeeper::shim_is_gone(HeldShim& held) {
   unlink(held);
   pids_.erase(held.key);
-  if (Result<ShimState> status = read_record<ShimState>(held.folder, attempt_files::kStatus, kStatusKind)) {
+  ++version_;
+  if (Result<ShimState> status = read_status(held.folder)) {
     return take(held, std::move(*status));
   }
   if (held.exit_told) return;
-  Result<ShimIdentity> identity = read_record<ShimIdentity>(held.folder, attempt_files::kIdentity, kIdentityKind);
+  Result<ShimIdentity> identity = read_identity(held.folder);
   if (!identity) return tell_exit(held, {.error = start_failure(held.folder)});
   held.leftovers.emplace(std::move(*identity), boot_time_now());
   held.due = boot_time_now();

@@ -10,6 +10,7 @@
 
 #include "boundary/engine.h"
 #include "engine/local/activity.h"
+#include "engine/local/attempt_records.h"
 #include "engine/local/attempt_store.h"
 #include "engine/local/environment.h"
 #include "engine/local/held_shim.h"
@@ -49,6 +50,8 @@ class ReplicaKeeper {
   // Connects again, ends leftovers. Milliseconds until it wants to be called again; -1: never.
   int on_time(Instant now);
 
+  // Grows whenever held() or shim_pids() may have changed.
+  int64_t version() const { return version_; }
   std::vector<HeldReplica> held() const;
   // Numbers of the shims that are ours, as far as known.
   std::vector<int64_t> shim_pids() const;
@@ -88,6 +91,7 @@ class ReplicaKeeper {
   std::map<int, ReplicaKey> links_;        // by descriptor
   std::map<int, SpawnedShim> children_;    // by descriptor of the process, until reaped
   std::map<ReplicaKey, int64_t> pids_;     // of shims
+  int64_t version_ = 0;
 };
 
 }  // namespace moulin

@@ -7,25 +7,13 @@
 #include <fmt/format.h>
 
 #include "engine/local/replica_keeper.h"
-#include "shim/exchange.h"
 #include "shim/files.h"
-#include "shim/record.h"
 
 namespace moulin {
 namespace {
 
-constexpr Bytes kRecordFileMax = mebibytes(8);
 // Programs under another account must get in; the shim gives it to them.
 constexpr mode_t kExchangeMode = 0700;
-
-Result<EngineRecord> read_engine_record(const Fd& folder) {
-  std::string bytes = TRY(read_file_in(folder, kEngineFile, kRecordFileMax));
-  return decode_record<EngineRecord>(kEngineKind, bytes);
-}
-
-bool has_run(const Fd& folder) {
-  return exists_in(folder, attempt_files::kIdentity) || exists_in(folder, attempt_files::kStatus);
-}
 
 }  // namespace
 
@@ -92,8 +80,7 @@ Result<ReplicaKeeper::Found> ReplicaKeeper::look_at_old(const ReplicaLaunch& lau
 
 Status ReplicaKeeper::write_files(const ReplicaLaunch& launch, const Fd& folder) const {
   Fd exchange = TRY(make_folder_in(folder, attempt_files::kExchange, kExchangeMode));
-  EngineRecord record{.token = launch.token, .grants = launch.grants};
-  TRY(write_atomically(folder, kEngineFile, encode_record(kEngineKind, record), Durability::kProcess));
+  TRY(write_engine_record(folder, {.token = launch.token, .grants = launch.grants}));
   ShimLaunch shim = shim_launch(launch);
   std::string bytes = encode_launch(shim);
   TRY(decode_launch(bytes));  // what the shim would refuse is refused here, with a report
@@ -121,6 +108,7 @@ ShimLaunch ReplicaKeeper::shim_launch(const ReplicaLaunch& launch) const {
 }
 
 HeldShim& ReplicaKeeper::hold(const ReplicaKey& key, EngineRecord record, Fd folder) {
+  ++version_;
   auto [entry, fresh] = held_.insert_or_assign(
       key, HeldShim{.key = key,
                     .token = std::move(record.token),
@@ -138,6 +126,7 @@ Status ReplicaKeeper::adopt(const ReplicaKey& key) {
     return Error{.code = Code::kNotFound, .message = "a server died before it started this replica"};
   }
   HeldShim& held = hold(key, std::move(record), std::move(folder));
+  if (Result<ShimIdentity> identity = read_identity(held.folder)) pids_[key] = identity->shim.pid;
   if (lock.state == LockState::kTaken) shim_is_gone(held);
   else connect(held);
   return {};

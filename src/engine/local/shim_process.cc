@@ -112,7 +112,8 @@ Result<SpawnedShim> spawn_shim(const SpawnRequest& request) {
   arguments.push_back(nullptr);
   char* no_environment[] = {nullptr};
   pid_t pid = 0;
-  int error = ::posix_spawn(&pid, arguments[0], &settings.actions, &settings.attributes, arguments.data(), no_environment);
+  int error = ::posix_spawn(&pid, arguments[0], &settings.actions, &settings.attributes, arguments.data(),
+                            no_environment);
   if (error != 0) return system_error(fmt::format("start a shim ({})", request.command[0]), error);
   return SpawnedShim{.pid = pid, .process = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))};
 }

@@ -20,6 +20,7 @@
 #include <poll.h>
 #include <signal.h>
 
+#include "engine/local/attempt_store.h"
 #include "engine/local/local_engine.h"
 #include "shim/process_info.h"
 
@@ -166,9 +167,8 @@ class EngineHarness {
   // Everything in the log files of a stream, lines with their prefix.
   std::string log(const ReplicaLaunch& launch, const std::string& stream = "stdout") const {
     std::string all;
-    for (int number = 1; std::filesystem::exists(fmt::format("{}/{}.{}.log", folder(launch), stream, number)); ++number) {
-      all += text_of_file(fmt::format("{}/{}.{}.log", folder(launch), stream, number));
-    }
+    auto file = [&](int number) { return fmt::format("{}/{}.{}.log", folder(launch), stream, number); };
+    for (int number = 1; std::filesystem::exists(file(number)); ++number) all += text_of_file(file(number));
     return all;
   }
   int64_t shim_pid(const ReplicaLaunch& launch) const { return pid_of_child_named(::getpid(), folder(launch)); }
@@ -176,11 +176,11 @@ class EngineHarness {
 
   // Processes whose environment says that they belong to this replica.
   static std::vector<int64_t> processes_of(const ReplicaKey& key) {
-    std::string mark = fmt::format("MOULIN_MARK={}.{}.{}-", to_text(key.workload), key.attempt.value, key.replica.value);
+    std::string mark = fmt::format("MOULIN_MARK={}-", live_name(key));
     std::vector<int64_t> pids;
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
       int64_t pid = std::atoll(entry.path().filename().c_str());
-      if (pid > 0 && text_of_file(entry.path().string() + "/environ").find(mark) != std::string::npos) pids.push_back(pid);
+      if (pid > 0 && text_of_file(entry.path().string() + "/environ").contains(mark)) pids.push_back(pid);
     }
     return pids;
   }

@@ -1,0 +1,27 @@
+// Arrays: a hundred of one workload.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "model/workload_file.h"
+
+namespace moulin {
+
+// Both ends belong to it; 0 <= first <= last <= kArrayIndexMax, at most kArrayMax wide.
+struct ArrayRange {
+  int64_t first = 0;
+  int64_t last = 0;
+  int64_t count() const { return last - first + 1; }
+  bool operator==(const ArrayRange&) const = default;
+};
+
+// "0-99".
+Result<ArrayRange> read_array_range(const Json& value, std::string_view path);
+
+// The elements as read_workloads() describes them. kInvalid: a name that gets too long,
+// or more than kArrayBytesMax of specs.
+Result<std::vector<WorkloadElement>> expand_array(const WorkloadSpec& spec, ArrayRange range);
+
+}  // namespace moulin

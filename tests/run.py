@@ -7,7 +7,6 @@ of tidy, a Python test, and any other ctest test as a whole. A program that prin
 """
 
 import argparse
-import json
 import os
 import re
 import subprocess
@@ -79,12 +78,15 @@ def build(preset, targets):
     return subprocess.run([ROOT / "scripts/build", preset, *targets], cwd=ROOT, check=False).returncode == 0
 
 
+_ADD_TEST = re.compile(r'^add_test\(\[=\[(.+?)\]=\] "([^"]+)"', re.MULTILINE)
+
+
 def registered(folder):
-    """ctest name to the program that it runs; a program that is not built yet has the test's name."""
-    listed = subprocess.run(["ctest", "--test-dir", folder, "--show-only=json-v1"],
-                            capture_output=True, text=True, check=True)
-    tests = json.loads(listed.stdout)["tests"]
-    return {test["name"]: Path(test.get("command", [test["name"]])[0]).name for test in tests}
+    """ctest name to the program that it runs, built or not."""
+    found = {}
+    for file in folder.rglob("CTestTestfile.cmake"):
+        found.update({name: Path(program).name for name, program in _ADD_TEST.findall(file.read_text())})
+    return found
 
 
 def run_ctest(folder, selection):

@@ -68,10 +68,10 @@ template <class Tag, class I> struct IsNumber<Number<Tag, I>> : std::true_type {
 template <class T>
 concept PlainInteger = std::is_integral_v<T> || std::is_enum_v<T>;
 template <class T>
-concept Amount = std::same_as<T, Share> || std::same_as<T, CpuMilli> || std::same_as<T, Bytes> ||
+concept CodedAmount = std::same_as<T, Share> || std::same_as<T, CpuMilli> || std::same_as<T, Bytes> ||
                  std::same_as<T, Instant> || std::same_as<T, Duration> || IsId<T>::value || IsNumber<T>::value;
 template <class T>
-concept IntegerLike = PlainInteger<T> || Amount<T>;
+concept IntegerLike = PlainInteger<T> || CodedAmount<T>;
 template <class T>
 concept TextLike = std::same_as<T, std::string> || IsName<T>::value;
 
@@ -118,7 +118,7 @@ class ByteWriter {
 
 template <class T>
 void encode_integer(ByteWriter& writer, const T& value) {
-  if constexpr (Amount<T>) writer.zigzag(static_cast<int64_t>(integer_of(value)));
+  if constexpr (CodedAmount<T>) writer.zigzag(static_cast<int64_t>(integer_of(value)));
   else writer.zigzag(static_cast<int64_t>(value));
 }
 
@@ -293,7 +293,7 @@ class ByteReader {
 template <class T>
 void decode_integer(ByteReader& reader, T& value) {
   int64_t read = reader.zigzag();
-  if constexpr (Amount<T>) {
+  if constexpr (CodedAmount<T>) {
     auto& inside = integer_of(value);
     inside = static_cast<std::remove_reference_t<decltype(inside)>>(read);
   } else {

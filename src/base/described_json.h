@@ -35,7 +35,7 @@ class JsonFields {
       return to_text(value);
     } else if constexpr (IsId<T>::value) {
       return value ? Json{to_text(value)} : Json{};
-    } else if constexpr (Amount<T>) {
+    } else if constexpr (CodedAmount<T>) {
       return static_cast<int64_t>(integer_of(value));
     } else if constexpr (PlainInteger<T>) {
       return static_cast<int64_t>(value);

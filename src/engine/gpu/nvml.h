@@ -7,6 +7,7 @@
 
 #include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -149,7 +150,13 @@ class Nvml {
 
  private:
   template <class Function, class... Arguments>
-  nvml::Return call(const char* name, int32_t device, Function* function, Arguments... arguments);
+  nvml::Return call(const char* name, int32_t device, Function* function, Arguments... arguments) {
+    if (function == nullptr) return nvml::Return::kFunctionNotFound;
+    watch_->enter(name, device);
+    nvml::Return answer = function(arguments...);
+    watch_->leave();
+    return answer;
+  }
   NvmlAnswer<std::string> device_text(const char* name, NvmlDevice device, nvml::GetDeviceText* function);
   NvmlAnswer<std::vector<nvml::ProcessV2>> process_list(const char* name, NvmlDevice device,
                                                         nvml::GetProcesses* function, nvml::GetProcesses* old);

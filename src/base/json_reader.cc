@@ -45,7 +45,7 @@ Error wrong_value(const Json& value, std::string_view path, std::string_view all
 std::string member_path(std::string_view path, std::string_view name) {
   std::string joined(path);
   if (!path.empty() && !name.starts_with('[')) joined += '.';
-  return joined += shortened(name, 100);
+  return joined += name.empty() ? "\"\"" : shortened(name, 100);
 }
 
 std::string item_path(std::string_view path, size_t index) {

@@ -103,6 +103,7 @@ TEST_CASE("booleans are true and false") {
 TEST_CASE("paths read as a person writes them") {
   CHECK(member_path("", "a") == "a");
   CHECK(member_path("a", "b") == "a.b");
+  CHECK(member_path("", "") == "\"\"");
   CHECK(item_path("a", 2) == "a[2]");
   CHECK(at_path("a", Error{.message = "m", .field = "b"}).field == "a.b");
   CHECK(at_path("a", Error{.message = "m", .field = "[0]"}).field == "a[0]");

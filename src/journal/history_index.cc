@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/check.h"
 
@@ -13,24 +12,22 @@ namespace {
 constexpr size_t kBlock = static_cast<size_t>(kBlockRecords);
 
 struct Entry {
-  PostingKind kind;
   int64_t key;
   uint16_t offset;
+  auto operator<=>(const Entry&) const = default;
 };
 
-std::vector<Entry> entries_of(const IndexedFields* records, int64_t count) {
-  std::vector<Entry> entries;
-  entries.reserve(2 * static_cast<size_t>(count));
-  for (int64_t offset = 0; offset < count; ++offset) {
-    const IndexedFields& record = records[offset];
-    const auto at = static_cast<uint16_t>(offset);
-    if (record.workload) entries.push_back({PostingKind::kWorkload, static_cast<int64_t>(record.workload.number), at});
-    entries.push_back({PostingKind::kType, record.type, at});
+// Appends one posting for each key, in order of key.
+void gather(std::vector<Entry> entries, PostingKind kind, std::vector<Posting>& postings) {
+  std::ranges::sort(entries);
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (i == 0 || entries[i].key != entries[i - 1].key) {
+      postings.push_back({.kind = kind, .key = entries[i].key, .offsets = {}});
+    }
+    std::string& offsets = postings.back().offsets;
+    offsets.push_back(static_cast<char>(entries[i].offset & 0xff));
+    offsets.push_back(static_cast<char>(entries[i].offset >> 8));
   }
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::tie(a.kind, a.key, a.offset) < std::tie(b.kind, b.key, b.offset);
-  });
-  return entries;
 }
 
 Bytes payload_of(const IndexedFields* records, size_t count) {
@@ -43,14 +40,19 @@ Bytes payload_of(const IndexedFields* records, size_t count) {
 
 std::vector<Posting> postings_of(const IndexedFields* records, int64_t count) {
   MOULIN_CHECK(count <= kBlockRecords, "a block has no more");
-  std::vector<Posting> postings;
-  for (const Entry& entry : entries_of(records, count)) {
-    if (postings.empty() || postings.back().kind != entry.kind || postings.back().key != entry.key) {
-      postings.push_back({.kind = entry.kind, .key = entry.key, .offsets = {}});
-    }
-    postings.back().offsets.push_back(static_cast<char>(entry.offset & 0xff));
-    postings.back().offsets.push_back(static_cast<char>(entry.offset >> 8));
+  std::vector<Entry> workloads;
+  std::vector<Entry> types;
+  workloads.reserve(static_cast<size_t>(count));
+  types.reserve(static_cast<size_t>(count));
+  for (int64_t at = 0; at < count; ++at) {
+    const IndexedFields& record = records[at];
+    const auto offset = static_cast<uint16_t>(at);
+    if (record.workload) workloads.push_back({static_cast<int64_t>(record.workload.number), offset});
+    types.push_back({record.type, offset});
   }
+  std::vector<Posting> postings;
+  gather(std::move(workloads), PostingKind::kWorkload, postings);
+  gather(std::move(types), PostingKind::kType, postings);
   return postings;
 }
 

@@ -18,7 +18,7 @@
 
 namespace moulin {
 
-inline constexpr int64_t kBlockRecords = 4096;
+inline constexpr int64_t kBlockRecords = 16384;
 
 constexpr int64_t block_of(Sequence sequence) { return (sequence.value - 1) / kBlockRecords; }
 constexpr Sequence before_block(int64_t block) { return {block * kBlockRecords}; }
@@ -30,7 +30,7 @@ enum class PostingKind : int64_t { kWorkload = 0, kType = 1 };
 struct Posting {
   PostingKind kind;
   int64_t key = 0;      // a workload's number as a signed integer, or a type
-  std::string offsets;  // positions in the block, 0 to 4095, ascending, two bytes each, low byte first
+  std::string offsets;  // positions in the block from 0, ascending, two bytes each, low byte first
 };
 
 // A record as the index sees it.

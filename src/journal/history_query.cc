@@ -36,7 +36,9 @@ class PostingCursor {
       block_ = rows_->integer(0);
       offsets_ = rows_->blob(1);
       at_ = 0;
-      if (offsets_.size() < 2 || offsets_.size() % 2 != 0) return broken_record(before_block(block_), "has bad postings");
+      if (offsets_.size() < 2 || offsets_.size() % 2 != 0) {
+        return broken_record(before_block(block_).next(), "stands in a block with a broken history index");
+      }
     }
     const auto low = static_cast<uint8_t>(offsets_[at_]);
     const auto high = static_cast<uint8_t>(offsets_[at_ + 1]);

@@ -93,8 +93,9 @@ Result<PlacedSnapshot> SnapshotFiles::load(Sequence sequence) const {
     return damaged(path, "is cut short or no snapshot");
   }
   const std::string header = bytes.substr(0, kHeaderBytes);
-  const std::string_view body = std::string_view(bytes).substr(kHeaderBytes, bytes.size() - kHeaderBytes - kChecksumBytes);
-  const std::string_view stored = std::string_view(bytes).substr(bytes.size() - kChecksumBytes);
+  const size_t body_bytes = bytes.size() - kHeaderBytes - kChecksumBytes;
+  const std::string_view body = std::string_view(bytes).substr(kHeaderBytes, body_bytes);
+  const std::string_view stored = std::string_view(bytes).substr(kHeaderBytes + body_bytes);
   if (checksum_over(header, body).view() != stored) return damaged(path, "is damaged: its checksum differs");
   if (read_number(header, 24) != sequence.value) return damaged(path, "is not the one that its name says");
   PlacedSnapshot placed{.number = {sixteen_bytes(std::string_view(header).substr(8, 16))},

@@ -92,7 +92,8 @@ int64_t Rows::integer(int column) const { return sqlite3_column_int64(statement_
 std::string_view Rows::blob(int column) const {
   const void* data = sqlite3_column_blob(statement_, column);
   const int size = sqlite3_column_bytes(statement_, column);
-  return data == nullptr ? std::string_view() : std::string_view(static_cast<const char*>(data), static_cast<size_t>(size));
+  if (data == nullptr) return {};
+  return {static_cast<const char*>(data), static_cast<size_t>(size)};
 }
 
 void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
@@ -125,6 +126,8 @@ Status Statement::finish() {
 void Connection::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
 
 Result<Connection> Connection::open(const Location& location) {
+  // Counting allocations would cost a lock each. Has no effect when somebody opened before.
+  [[maybe_unused]] static const int kNoCounting = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   const int access = location.access == Access::kReadOnly ? SQLITE_OPEN_READONLY
                                                           : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sqlite3* handle = nullptr;

@@ -31,8 +31,9 @@ class Verifier {
 
  private:
   void problem(std::string text) {
-    if (report_.problems.size() < kProblemsMax) report_.problems.push_back(std::move(text));
-    if (report_.problems.size() == kProblemsMax) report_.problems.push_back("there may be more: only the first are told");
+    std::vector<std::string>& problems = report_.problems;
+    if (problems.size() < kProblemsMax) problems.push_back(std::move(text));
+    if (problems.size() == kProblemsMax) problems.push_back("there may be more: only the first are told");
   }
   // A check that could not go on is a finding too.
   void note(const Status& status) {
@@ -90,7 +91,8 @@ void Verifier::check_record(const sqlite::Rows& rows) {
   const StoredRecord record = record_of(rows);
   const Sequence expected = report_.last.next();
   if (record.sequence != expected) {
-    problem(broken_record(expected, fmt::format("is missing; the next one there is {}", record.sequence.value)).message);
+    const std::string finding = fmt::format("is missing; the next one there is {}", record.sequence.value);
+    problem(broken_record(expected, finding).message);
     // The index of this block cannot be told any more, and the chain starts anew.
     block_.clear();
     full_blocks_ = 0;

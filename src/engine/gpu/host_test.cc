@@ -89,7 +89,7 @@ TEST_CASE("cgroups are found innermost first") {
 }
 
 TEST_CASE("a broken meminfo is an error") {
-  CHECK(parse_memory_total("MemTotal: 1024 kB\n") == Bytes{1 << 20});
+  CHECK(*parse_memory_total("MemTotal: 1024 kB\n") == Bytes{1 << 20});
   for (std::string_view bad : {"", "MemTotal:", "MemTotal: kB", "MemTotal: -1 kB", "MemTotal: x kB", "MemFree: 1 kB",
                                "MemTotal: 99999999999999999999 kB"}) {
     CAPTURE(bad);

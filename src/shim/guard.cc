@@ -194,7 +194,9 @@ Result<std::optional<GuardNote>> next_note(const Guard& guard, int64_t& sender) 
   message.msg_control = control;
   message.msg_controllen = sizeof control;
   ssize_t got = ::recvmsg(guard.notes.number(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::optional<GuardNote>();
+  // ECONNRESET: it left without reading an order; its last notes still come.
+  bool later = got < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET);
+  if (later) return std::optional<GuardNote>();
   bool whole = got == static_cast<ssize_t>(sizeof note);
   if (!whole) return Error{.code = Code::kUnavailable, .message = "the guard is gone"};
   cmsghdr* header = CMSG_FIRSTHDR(&message);

@@ -34,8 +34,8 @@ Result<ShimState> read_status(const Fd& folder) {
   return read_record<ShimState>(folder, attempt_files::kStatus, kStatusKind);
 }
 
-bool has_run(const Fd& folder) {
-  return exists_in(folder, attempt_files::kIdentity) || exists_in(folder, attempt_files::kStatus);
-}
+bool has_ended(const Fd& folder) { return exists_in(folder, attempt_files::kStatus); }
+
+bool has_run(const Fd& folder) { return has_ended(folder) || exists_in(folder, attempt_files::kIdentity); }
 
 }  // namespace moulin

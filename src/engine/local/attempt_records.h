@@ -34,5 +34,7 @@ Result<ShimState> read_status(const Fd& folder);
 
 // May a program have run here? False only if certainly none has.
 bool has_run(const Fd& folder);
+// Is all over, though the shim may not be gone yet?
+bool has_ended(const Fd& folder);
 
 }  // namespace moulin

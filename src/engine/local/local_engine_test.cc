@@ -183,7 +183,8 @@ TEST_CASE("a declared checkpoint file that is there from an earlier attempt is n
   ReplicaLaunch launch = harness.launch({"sh", "-c", "cat $MOULIN_CHECKPOINT_FILE"});
   launch.checkpoint_file = "model.ckpt";
   harness.start(launch);
-  CHECK(harness.reports->wait<ReplicaExited>(launch.key).exit.code == 0);
+  ReplicaExited exited = harness.reports->wait<ReplicaExited>(launch.key);
+  CHECK_MESSAGE(exited.exit.code == 0, exited.exit.error);
   CHECK(harness.reports->count<CheckpointSeen>(launch.key) == 0);
   CHECK(harness.log(launch).contains("out old"));
 }

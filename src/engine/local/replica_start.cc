@@ -66,7 +66,8 @@ Result<ReplicaKeeper::Found> ReplicaKeeper::look_at_old(const ReplicaLaunch& lau
   AttemptLock lock = TRY(take_lock(*folder));
   bool lives = lock.state == LockState::kHeldByShim;
   if (same && (lives || has_run(*folder))) return Found::kOurs;
-  if (lives) {
+  bool over = has_ended(*folder);
+  if (lives && !over) {
     return Error{.code = Code::kConflict,
                  .message = fmt::format("a replica with the same number but another token still runs in {}",
                                         store_.path(launch.key)),

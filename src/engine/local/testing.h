@@ -126,7 +126,7 @@ class EngineHarness {
     stop();
     reports = std::make_unique<Reports>();
     LocalEngineOptions options{.data_folder = data.path(),
-                               .shim_command = {MOULIN_SHIM_PROGRAM, "shim"},
+                               .shim_command = {MOULIN_SHIM_FOR_TESTS, "shim"},
                                .inherited = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LANG", "C.UTF-8"}},
                                .containment = containment_,
                                .usage_interval = seconds(1),

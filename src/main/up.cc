@@ -12,10 +12,12 @@
 
 #include "base/json.h"
 #include "engine/gpu/find_gpus.h"
+#include "engine/gpu/host.h"
 #include "engine/local/local_engine.h"
 #include "journal/sqlite_journal.h"
 #include "main/version.h"
 #include "server/server.h"
+#include "shim/containment.h"
 
 namespace moulin {
 
@@ -101,24 +103,38 @@ Result<UpOptions> parse(int argc, char** argv) {
   return options;
 }
 
-ServerParts parts_for(const UpOptions& options, ServerLog& log) {
-  std::string variable = getenv("MOULIN_NVML_LIBRARY") ? getenv("MOULIN_NVML_LIBRARY") : "";
-  return {
-      .journal = [&log](const DataFolder& folder) -> Result<std::unique_ptr<Journal>> {
-        auto warn = [&log](const std::string& text) { log.warning(text); };
-        return TRY(SqliteJournal::open(folder.journal(), {.written_by = kVersion, .warn = warn}));
-      },
-      .gpus = [=](const DataFolder& folder) -> Result<std::unique_ptr<Gpus>> {
-        GpuOptions gpus{.simulate = options.simulate, .data_folder = folder.path()};
-        if (!variable.empty()) gpus.library = variable;
-        return TRY(find_gpus(std::move(gpus)));
-      },
-      .engine = [=](const DataFolder& folder) -> Result<std::unique_ptr<Engine>> {
-        return TRY(LocalEngine::open({.data_folder = folder.path(),
-                                      .containment = probe_containment(),
-                                      .simulated = !options.simulate.empty()}));
-      },
-  };
+// What replicas take from the server when their launch does not say.
+InheritedEnvironment inherited_environment() {
+  InheritedEnvironment inherited;
+  for (const char* name : {"PATH", "HOME", "LANG"}) {
+    if (const char* value = getenv(name)) inherited[name] = value;
+  }
+  return inherited;
+}
+
+// Said by `moulin up`, `doctor` and the API.
+std::vector<std::string> notes_for(const Containment& containment) {
+  std::vector<std::string> notes{"parts of a GPU are advisory: nothing yet keeps a workload inside its part"};
+  if (geteuid() != 0) notes.push_back("not started as root: no isolation between users");
+  for (const ContainmentFinding& finding : containment.findings) {
+    if (!finding.works) notes.push_back(finding.detail);
+  }
+  return notes;
+}
+
+Result<ServerParts> make_parts(const UpOptions& options, const Containment& containment, const DataFolder& folder,
+                               ServerLog& log) {
+  ServerParts parts;
+  auto warn = [&log](const std::string& text) { log.warning(text); };
+  parts.journal = TRY(SqliteJournal::open(folder.journal(), {.written_by = kVersion, .warn = warn}));
+  GpuOptions gpus{.simulate = options.simulate, .data_folder = folder.path()};
+  if (const char* library = getenv("MOULIN_NVML_LIBRARY")) gpus.library = library;
+  parts.gpus = TRY(find_gpus(std::move(gpus)));
+  parts.engine = TRY(LocalEngine::open({.data_folder = folder.path(),
+                                        .inherited = inherited_environment(),
+                                        .containment = containment,
+                                        .simulated = !options.simulate.empty()}));
+  return parts;
 }
 
 // SIGINT and SIGTERM stop the server in good order, on a thread that waits for them.
@@ -163,9 +179,17 @@ int up_main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
-  Result<std::unique_ptr<Server>> server =
-      Server::start({.data_folder = options->data, .listen = options->listen, .version = kVersion},
-                    [&](ServerLog& log) { return parts_for(*options, log); });
+  // Before any thread starts, too: it forks.
+  Containment containment = probe_containment();
+  Result<HostFacts> host = host_facts();
+  if (!host) return fail(host.error());
+  Result<std::unique_ptr<Server>> server = Server::start(
+      {.data_folder = options->data,
+       .listen = options->listen,
+       .version = kVersion,
+       .boot_id = host->boot_id,
+       .notes = notes_for(containment)},
+      [&](const DataFolder& folder, ServerLog& log) { return make_parts(*options, containment, folder, log); });
   if (!server) return fail(server.error());
   announce(**server, *options);
   std::atomic<bool> ended = false;

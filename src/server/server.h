@@ -4,35 +4,40 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "api/http_server.h"
 #include "base/result.h"
+#include "boundary/engine.h"
 #include "boundary/gpus.h"
+#include "boundary/journal.h"
 #include "server/data_folder.h"
+#include "server/log.h"
 
 namespace moulin {
-
-class Journal;
-class Engine;
 
 struct ServerOptions {
   std::string data_folder;
   TcpAddress listen{};
   std::string version;
+  std::string boot_id;             // of this start of the machine
+  std::vector<std::string> notes;  // what this machine cannot do, one sentence each
 };
 
-// What depends on the kind of installation; made by main().
+// What depends on the kind of installation; made by main(). Each may fail with an Error
+// that a person can act on.
 struct ServerParts {
-  std::function<Result<std::unique_ptr<Journal>>(const DataFolder&)> journal;
-  std::function<Result<std::unique_ptr<Gpus>>(const DataFolder&)> gpus;
-  std::function<Result<std::unique_ptr<Engine>>(const DataFolder&)> engine;
+  std::unique_ptr<Journal> journal;
+  std::unique_ptr<Gpus> gpus;
+  std::unique_ptr<Engine> engine;
 };
+using MakeParts = std::function<Result<ServerParts>(const DataFolder&, ServerLog&)>;
 
 class Server {
  public:
   // Recovers the state, adopts what runs, and serves. Everything that can be wrong is an
   // Error here: the folder is locked, the journal is damaged or newer, the port is taken.
-  static Result<std::unique_ptr<Server>> start(ServerOptions options, ServerParts parts);
+  static Result<std::unique_ptr<Server>> start(ServerOptions options, const MakeParts& make_parts);
   ~Server();  // stops; workloads go on running
 
   std::string url() const;

@@ -1,0 +1,185 @@
+// What happened: of one workload from history, and everything as it happens.
+#include <algorithm>
+#include <atomic>
+
+#include "core/may.h"
+#include "server/event_text.h"
+#include "server/handlers/handlers.h"
+
+namespace moulin::handle {
+
+namespace {
+
+// Events without a workload are about the whole installation: its administrators see them.
+bool may_see(const State& state, const Actor& actor, const Event& event) {
+  WorkloadId id = event_workload(event.body);
+  if (const Workload* workload = state.workload(id)) return may(state, actor, Verb::kSee, workload->spec.project);
+  return may(state, actor, Verb::kSee, kRootTree);
+}
+
+wire::Event event_of(const State& state, Sequence sequence, const Event& event) {
+  wire::Event out{.sequence = sequence.value,
+                  .time = wall_time(event.at, state.wall_offset),
+                  .type = std::string(event_word(event.body)),
+                  .text = event_sentence(event.body),
+                  .data = event_data(event.body)};
+  if (WorkloadId id = event_workload(event.body)) {
+    out.workload = id;
+    if (const Workload* workload = state.workload(id)) out.project = workload->spec.project.text;
+  }
+  if (!event.actor.empty()) out.by = event.actor.text;
+  return out;
+}
+
+Result<Response> history(const Call& call) {
+  auto wanted = TRY(parameters<wire::ListWorkloadEvents>(call));
+  std::string cursor = TRY(read_cursor(wanted.cursor));
+  int64_t after = cursor.empty() ? 0 : TRY(Json(JsonNumber{cursor}).integer());
+  const Workload* workload = call.state().workload(wanted.workload);
+  // A forgotten workload's project is gone from memory: only administrators look further.
+  bool visible = workload != nullptr ? may(call.state(), call.actor, Verb::kSee, workload->spec.project)
+                                     : may(call.state(), call.actor, Verb::kSee, kRootTree);
+  wire::EventPage page;
+  HistoryQuery query{.after = {after}, .workload = wanted.workload, .limit = static_cast<int32_t>(wanted.limit)};
+  if (visible) {
+    Status read = call.world.journal.history(query, [&](const StoredRecord& record) -> Status {
+      Event event = TRY(decode_event(record.time, record.type, record.bytes));
+      page.items.push_back(event_of(call.state(), record.sequence, event));
+      return {};
+    });
+    TRY(read);
+  }
+  if (page.items.empty() && after == 0) {
+    return Error{.code = Code::kNotFound,
+                 .message = "no such workload",
+                 .field = "workload",
+                 .given = to_text(wanted.workload),
+                 .to_do = "run `moulin ps --all`"};
+  }
+  if (std::ssize(page.items) == wanted.limit) page.next = make_cursor(std::to_string(page.items.back().sequence));
+  return ok(page);
+}
+
+// ---- The stream ----
+
+// Sends what is durable after `sent_`, first from history, then from memory. Woken by the
+// hub on the committer's thread; works on a reader's thread, one round at a time.
+class Follower : public std::enable_shared_from_this<Follower> {
+ public:
+  Follower(World& world, Actor actor, wire::StreamEvents wanted, EventStream stream, Sequence after)
+      : world_(world), actor_(std::move(actor)), wanted_(std::move(wanted)), stream_(std::move(stream)), sent_(after) {}
+
+  void start() {
+    stream_.when_closed([self = shared_from_this()] { self->end(); });
+    {
+      std::lock_guard lock(mutex_);
+      listening_ = world_.events.listen([weak = weak_from_this()] {
+        if (auto self = weak.lock()) self->wake();
+      });
+      self_ = shared_from_this();
+    }
+    wake();
+  }
+
+ private:
+  static constexpr size_t kRound = 500;
+
+  void wake() {
+    if (pending_.exchange(true)) return;  // a round is waiting already: it will see this too
+    Status queued = world_.readers.run([self = shared_from_this()] { self->round(); });
+    if (!queued) pending_ = false;  // too busy: the next event wakes us again
+  }
+
+  void round() {
+    std::lock_guard lock(round_mutex_);
+    pending_ = false;
+    for (bool more = true; more && stream_.is_open();) {
+      EventHub::Tail tail = world_.events.after(sent_, kRound);
+      more = tail.gap ? send_history() : send(tail.events);
+    }
+  }
+
+  bool send(const std::vector<NumberedEvent>& events) {
+    PublishedView view = world_.reactor.view();
+    for (const NumberedEvent& event : events) send_one(view->state, event);
+    return events.size() == kRound;
+  }
+
+  // True when there may be more to read.
+  bool send_history() {
+    PublishedView view = world_.reactor.view();
+    Sequence before = sent_;
+    HistoryQuery query{.after = sent_, .limit = static_cast<int32_t>(kRound)};
+    Status read = world_.journal.history(query, [&](const StoredRecord& record) -> Status {
+      send_one(view->state, {record.sequence, TRY(decode_event(record.time, record.type, record.bytes))});
+      return {};
+    });
+    return read.has_value() && sent_ != before;
+  }
+
+  void send_one(const State& state, const NumberedEvent& event) {
+    sent_ = event.sequence;
+    if (!wants(state, event.event)) return;
+    wire::Event out = event_of(state, event.sequence, event.event);
+    stream_.send({.id = std::to_string(out.sequence), .type = out.type, .data = write_json(wire::write(out))});
+  }
+
+  bool wants(const State& state, const Event& event) const {
+    WorkloadId id = event_workload(event.body);
+    if (wanted_.workload && id != *wanted_.workload) return false;
+    if (wanted_.project) {
+      const Workload* workload = state.workload(id);
+      if (workload == nullptr) return false;
+      auto path = path_to_root(state, workload->spec.project);
+      if (std::ranges::none_of(path, [&](const TreeNode* node) { return node->name.text == *wanted_.project; }))
+        return false;
+    }
+    return may_see(state, actor_, event);
+  }
+
+  void end() {
+    std::lock_guard lock(mutex_);
+    listening_.reset();
+    self_.reset();
+  }
+
+  World& world_;
+  const Actor actor_;
+  const wire::StreamEvents wanted_;
+  EventStream stream_;
+  std::atomic<bool> pending_ = false;
+  std::mutex round_mutex_;
+  Sequence sent_;  // guarded by round_mutex_
+  std::mutex mutex_;
+  std::shared_ptr<void> listening_;
+  std::shared_ptr<Follower> self_;  // the stream keeps us alive until it ends
+};
+
+Result<Sequence> begin_after(const Call& call, const wire::StreamEvents& wanted) {
+  if (wanted.last_event_id) {
+    Result<int64_t> id = Json(JsonNumber{*wanted.last_event_id}).integer();
+    if (id && *id >= 0) return Sequence{*id};
+    return Error{.code = Code::kInvalid,
+                 .message = "not the id of an event",
+                 .field = "Last-Event-ID",
+                 .given = *wanted.last_event_id};
+  }
+  return wanted.after ? Sequence{*wanted.after} : call.state().sequence;
+}
+
+}  // namespace
+
+void list_workload_events(Call call) {
+  in_background(std::move(call), [](Call asked) { finish(asked, history(asked)); });
+}
+
+void stream_events(Call call) {
+  Result<wire::StreamEvents> wanted = parameters<wire::StreamEvents>(call);
+  if (!wanted) return call.responder.answer(problem_response(wanted.error()));
+  Result<Sequence> after = begin_after(call, *wanted);
+  if (!after) return call.responder.answer(problem_response(after.error()));
+  EventStream stream = call.responder.start_stream(StreamForm::kEvents);
+  std::make_shared<Follower>(call.world, call.actor, std::move(*wanted), std::move(stream), *after)->start();
+}
+
+}  // namespace moulin::handle

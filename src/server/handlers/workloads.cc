@@ -1,0 +1,130 @@
+// Looking at workloads, and asking them to stop, pause or resume.
+#include <algorithm>
+
+#include "core/may.h"
+#include "server/handlers/handlers.h"
+#include "server/handlers/workload_wire.h"
+
+namespace moulin::handle {
+
+namespace {
+
+Result<const Workload*> find(const Call& call, WorkloadId id) {
+  const Workload* workload = call.state().workload(id);
+  if (workload != nullptr && may(call.state(), call.actor, Verb::kSee, workload->spec.project)) return workload;
+  return Error{.code = Code::kNotFound,
+               .message = "no such workload",
+               .field = "workload",
+               .given = to_text(id),
+               .to_do = "run `moulin ps --all`"};
+}
+
+bool has_tag(const Workload& workload, const std::string& wanted) {
+  size_t equals = wanted.find('=');
+  auto found = workload.spec.tags.find(wanted.substr(0, equals));
+  if (found == workload.spec.tags.end()) return false;
+  return equals == std::string::npos || found->second == wanted.substr(equals + 1);
+}
+
+bool is_at_or_below(const State& state, const TreeName& project, const std::string& at) {
+  return std::ranges::any_of(path_to_root(state, project), [&](const TreeNode* node) { return node->name.text == at; });
+}
+
+bool matches(const State& state, const Workload& workload, const wire::ListWorkloads& wanted) {
+  if (!wanted.state.empty() && std::ranges::find(wanted.state, workload.state) == wanted.state.end()) return false;
+  if (wanted.owner && workload.owner.text != *wanted.owner) return false;
+  if (wanted.name && workload.spec.name != *wanted.name) return false;
+  if (wanted.kind && workload.spec.kind != *wanted.kind) return false;
+  if (!std::ranges::all_of(wanted.tag, [&](const std::string& tag) { return has_tag(workload, tag); })) return false;
+  return !wanted.project || is_at_or_below(state, workload.spec.project, *wanted.project);
+}
+
+// Projects that the actor may see, asked once each.
+class Visible {
+ public:
+  explicit Visible(const Call& call) : call_(call) {}
+  bool operator()(const TreeName& project) {
+    auto [at, is_new] = known_.try_emplace(project, false);
+    if (is_new) at->second = may(call_.state(), call_.actor, Verb::kSee, project);
+    return at->second;
+  }
+
+ private:
+  const Call& call_;
+  std::map<TreeName, bool> known_;
+};
+
+// Newest first: ids grow with time. The cursor is the id of the last one shown.
+Result<Response> list(const Call& call) {
+  auto wanted = TRY(parameters<wire::ListWorkloads>(call));
+  std::string cursor = TRY(read_cursor(wanted.cursor));
+  uint64_t before = cursor.empty() ? UINT64_MAX : TRY(parse_id(WorkloadTag::kPrefix, cursor));
+  std::vector<const Workload*> older;  // in order of id
+  Visible visible(call);
+  for (const auto& [id, workload] : call.state().workloads) {
+    if (id.number >= before) break;
+    if (matches(call.state(), *workload, wanted) && visible(workload->spec.project)) older.push_back(&*workload);
+  }
+  wire::WorkloadPage page;
+  auto limit = static_cast<size_t>(wanted.limit);
+  for (auto at = older.rbegin(); at != older.rend() && page.items.size() < limit; ++at) {
+    page.items.push_back(summary_of(call.state(), **at, call.now()));
+  }
+  if (older.size() > limit) page.next = make_cursor(to_text(page.items.back().id));
+  return ok(page);
+}
+
+Result<Response> show(const Call& call) {
+  auto wanted = TRY(parameters<wire::ShowWorkload>(call));
+  const Workload* workload = TRY(find(call, wanted.workload));
+  Explanation explanation = explain(call.view->view(call.now()), workload->id);
+  return ok(detail_of(call.state(), *workload, explanation, call.now()));
+}
+
+Result<Response> why(const Call& call) {
+  auto wanted = TRY(parameters<wire::ExplainWorkload>(call));
+  const Workload* workload = TRY(find(call, wanted.workload));
+  Explanation explanation = explain(call.view->view(call.now()), workload->id);
+  return ok(explanation_of(call.state(), workload->state, explanation, call.now()));
+}
+
+// The summary as it is once the command is durable. It may have been forgotten since.
+template <class Operation>
+void change(Call call, CommandBody (*make)(WorkloadId)) {
+  Result<Operation> wanted = parameters<Operation>(call);
+  if (!wanted) return call.responder.answer(problem_response(wanted.error()));
+  WorkloadId id = wanted->workload;
+  give_command(std::move(call), make(id), [id](const Call& answered, const Events&) {
+    Result<const Workload*> workload = find(answered, id);
+    return workload ? ok(summary_of(answered.state(), **workload, answered.now()), 202)
+                    : problem_response(workload.error());
+  });
+}
+
+}  // namespace
+
+void list_workloads(Call call) {
+  in_background(std::move(call), [](Call asked) { finish(asked, list(asked)); });
+}
+
+void show_workload(Call call) {
+  in_background(std::move(call), [](Call asked) { finish(asked, show(asked)); });
+}
+
+void explain_workload(Call call) {
+  in_background(std::move(call), [](Call asked) { finish(asked, why(asked)); });
+}
+
+void stop_workload(Call call) {
+  change<wire::StopWorkload>(std::move(call), [](WorkloadId id) -> CommandBody { return command::Stop{id}; });
+}
+
+void pause_workload(Call call) {
+  change<wire::PauseWorkload>(std::move(call), [](WorkloadId id) -> CommandBody { return command::Pause{id}; });
+}
+
+void resume_workload(Call call) {
+  change<wire::ResumeWorkload>(std::move(call), [](WorkloadId id) -> CommandBody { return command::Resume{id}; });
+}
+
+}  // namespace moulin::handle

@@ -1,0 +1,44 @@
+#include "server/readers.h"
+
+namespace moulin {
+
+Readers::Readers(size_t threads, size_t queue_max) : queue_max_(queue_max) {
+  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+}
+
+Readers::~Readers() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+Status Readers::run(Task task) {
+  {
+    std::lock_guard lock(mutex_);
+    if (queue_.size() >= queue_max_) {
+      return Error{.code = Code::kTooMany, .message = "too many questions wait", .to_do = "try again in a second"};
+    }
+    queue_.push_back(std::move(task));
+  }
+  changed_.notify_one();
+  return {};
+}
+
+void Readers::work() {
+  for (;;) {
+    Task task;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      task = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    task();
+  }
+}
+
+}  // namespace moulin

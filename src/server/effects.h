@@ -27,8 +27,7 @@ using Effect = std::variant<ReplicaLaunch, EndEffect, ReleaseEffect>;
 
 // What of this installation goes into a launch.
 struct LaunchSettings {
-  std::string data_folder;  // absolute
-  std::string url;          // for programs that talk to Moulin; empty: none
+  std::string data_folder{};  // absolute
   bool simulated = false;
   Bytes log_kept = mebibytes(64);  // per stream of a replica
 };

@@ -90,7 +90,6 @@ ReplicaLaunch launch_of(const State& state, const Workload& workload, const Repl
   add_identity(environment, workload, attempt, replica);
   add_grants(environment, replica);
   add_rendezvous(environment, attempt, replica);
-  if (!settings.url.empty()) environment["MOULIN_URL"] = settings.url;
   if (settings.simulated) environment["MOULIN_SIMULATED"] = "1";
   const Cow<User>* owner = state.users.find(workload.owner);
   return {.key = {workload.id, attempt.number, replica.index},

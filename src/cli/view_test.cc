@@ -1,0 +1,62 @@
+#include "cli/view.h"
+
+#include <doctest/doctest.h>
+
+#include "cli/table.h"
+
+namespace moulin {
+
+TEST_CASE("colours only when the view has them") {
+  CHECK(paint("x", Ink::kRed, {}) == "x");
+  CHECK(paint("x", Ink::kRed, {.colour = View::Colour::kOn}) == "\x1b[31mx\x1b[0m");
+  CHECK(paint("x", Ink::kPlain, {.colour = View::Colour::kOn}) == "x");
+}
+
+TEST_CASE("what others wrote cannot move the cursor") {
+  CHECK(printable("a\x1b[2Jb\nc\td\x7f") == "a\\x1b[2Jb\\nc\\td\\x7f");
+  CHECK(printable("a\xc2\x9b" "31m") == "a\\x9b31m");
+  CHECK(printable("häß 日本") == "häß 日本");
+}
+
+TEST_CASE("text is cut at characters") {
+  CHECK(columns_of("häß") == 3);
+  CHECK(cut_to("häßlich", 7) == "häßlich");
+  CHECK(cut_to("häßlich", 4) == "häß…");
+  CHECK(cut_to("häßlich", 1) == "…");
+}
+
+TEST_CASE("prose is broken at blanks") {
+  View narrow{.width = 30};
+  CHECK(wrapped("one two three four five six seven", "  ", narrow) == "  one two three four five six\n  seven\n");
+  CHECK(wrapped("", "  ", narrow) == "  \n");
+  std::string long_word(50, 'x');
+  CHECK(wrapped("a " + long_word, "", narrow) == "a\n" + long_word + "\n");
+}
+
+TEST_CASE("a table has columns as wide as their cells") {
+  Table table({{"NAME"}, {"GPU", Align::kRight}, {"EMPTY"}, {"WHY"}});
+  table.add({{"a"}, {"0.25"}, {""}, {"no room"}});
+  table.add({{"longer-name"}, {"2"}, {""}, {""}});
+  CHECK(table.text({}) ==
+        "NAME          GPU  WHY\n"
+        "a            0.25  no room\n"
+        "longer-name     2\n");
+  CHECK(Table({{"NAME"}}).text({}).empty());
+}
+
+TEST_CASE("the last column ends at the edge of the terminal") {
+  Table table({{"NAME"}, {"WHY"}});
+  table.add({{"a"}, {"a sentence that is far too long"}});
+  CHECK(table.text({.width = 20}) == "NAME  WHY\na     a sentence th…\n");
+  CHECK(table.text({.width = 8}) == "NAME  WHY\na     a sentence that is far too long\n");
+}
+
+TEST_CASE("facts stand one below the other") {
+  Facts facts;
+  facts.add("state", "running");
+  facts.add("none", "");
+  facts.add("id", "a\nb");
+  CHECK(facts.text({}) == "state  running\nid     a\\nb\n");
+}
+
+}  // namespace moulin

@@ -19,8 +19,9 @@ FORMATS = {
     "workload-id": ("WorkloadId", "model/names.h", "string"),
     "token-id": ("TokenId", "model/names.h", "string"),
 }
-KNOWN = {"type", "format", "description", "enum", "x-model", "x-json", "required", "properties", "items", "default",
-         "minItems", "maxItems", "minLength", "maxLength", "minimum", "maximum", "additionalProperties", "anyOf", "$ref"}
+KNOWN = {"$ref", "additionalProperties", "anyOf", "default", "description", "enum", "format", "items", "maxItems",
+         "maxLength", "maximum", "minItems", "minLength", "minimum", "properties", "required", "type", "x-json",
+         "x-model"}
 METHODS = ("get", "put", "post", "patch", "delete")
 SCHEMA_PREFIX = "#/components/schemas/"
 
@@ -118,7 +119,8 @@ def parse_schema(raw, where):
     for key in raw:
         _need(key in KNOWN, where, f"the generator does not honour '{key}'")
     raw, nullable = _parse_nullable(raw, where)
-    common = {"description": str(raw.get("description", "")).strip(), "nullable": nullable, "default": raw.get("default")}
+    description = str(raw.get("description", "")).strip()
+    common = {"description": description, "nullable": nullable, "default": raw.get("default")}
     if "$ref" in raw:
         _need(raw["$ref"].startswith(SCHEMA_PREFIX), where, f"'{raw['$ref']}' is no schema")
         return Schema("ref", ref=raw["$ref"].removeprefix(SCHEMA_PREFIX), **common)
@@ -234,7 +236,7 @@ def load(path):
         _check_request_bounds(schemas[name], name)
     answers = reachable(contract, [one.answer for one in operations if one.answer])
     for name in requests & answers:
-        _need(schemas[name].kind != "object", name, "a request and an answer share it, but only one refuses unknown fields")
+        _need(schemas[name].kind != "object", name, "a request and an answer share it: only one refuses unknown fields")
     reachable(contract, schemas)
     return contract
 

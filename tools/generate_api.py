@@ -169,10 +169,12 @@ def struct_declaration(types, name, schema):
 
 def types_header(types):
     schemas = types.contract.schemas
-    headers = {schema.model["header"] for schema in schemas.values() if schema.model} | {"api/wall_time.h", "api/wire.h"}
+    headers = {schema.model["header"] for schema in schemas.values() if schema.model}
+    headers |= {"api/wall_time.h", "api/wire.h"}
     includes = "".join(f'#include "{one}"\n' for one in sorted(headers))
     text = (f"{NOTICE}#pragma once\n\n#include <array>\n#include <cstdint>\n#include <map>\n#include <optional>\n"
-            f"#include <string>\n#include <string_view>\n#include <vector>\n\n{includes}\nnamespace moulin::wire {{\n\n")
+            f"#include <string>\n#include <string_view>\n#include <vector>\n\n{includes}\n"
+            f"namespace moulin::wire {{\n\n")
     for name in types.ordered():
         schema = schemas[name]
         if schema.kind == "enum":
@@ -282,11 +284,11 @@ def operations_source(types):
     operations = types.contract.operations
     table = "".join(f"    {{Method::k{one.method.capitalize()}, {quoted(one.path)}, Operation::k{pascal(one.id)}}},\n"
                     for one in operations)
-    free = " && ".join(f"operation != Operation::k{pascal(one.id)}" for one in operations if not one.needs_token) or "true"
+    free = [f"operation != Operation::k{pascal(one.id)}" for one in operations if not one.needs_token]
     return (f'{NOTICE}#include "api/operations.h"\n\nnamespace moulin::wire {{\n\n'
             f"std::span<const Route<Operation>> routes() {{\n  static constexpr Route<Operation> kRoutes[] = {{\n"
             f"{table}  }};\n  return kRoutes;\n}}\n\n"
-            f"bool needs_token(Operation operation) {{ return {free}; }}\n\n"
+            f"bool needs_token(Operation operation) {{ return {' && '.join(free) or 'true'}; }}\n\n"
             + "".join(parameter_reader(types, one) + parameter_writer(one) for one in operations)
             + "}  // namespace moulin::wire\n")
 

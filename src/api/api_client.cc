@@ -8,9 +8,7 @@ constexpr size_t kAnswerValuesMax = 50'000'000;  // the size of the body is boun
 
 }  // namespace
 
-Result<std::string> ApiClient::ask_text(const HttpCall& call) {
-  return TRY(successful(client_.send(call))).body;
-}
+Result<std::string> ApiClient::ask_text(const HttpCall& call) { return TRY(successful(client_.send(call))).body; }
 
 Result<Json> ApiClient::parse_answer(const std::string& body) {
   Result<Json> json = parse_json(body, {.values_max = kAnswerValuesMax});

@@ -57,7 +57,8 @@ TEST_CASE("a stream of events can be stopped after any event") {
   });
   CHECK(all == StreamEnd::kFinished);
   CHECK(seen == "123");
-  const auto one = api.stream(wire::write_parameters(wire::StreamEvents{}), [&](const StreamEvent&) { return Flow::kStop; });
+  const auto one =
+      api.stream(wire::write_parameters(wire::StreamEvents{}), [&](const StreamEvent&) { return Flow::kStop; });
   CHECK(one.has_value());
 }
 

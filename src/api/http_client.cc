@@ -186,7 +186,9 @@ Result<Response> HttpClient::send(const HttpCall& call) {
     if (!is_kept) TRY(connect());
     Response response;
     bool too_large = false;
-    Conversation conversation{.socket = socket_, .options = options_, .patience = options_.answer_time,
+    Conversation conversation{.socket = socket_,
+                              .options = options_,
+                              .patience = options_.answer_time,
                               .on_piece = [&](std::string_view piece) {
                                 response.body.append(piece);
                                 too_large = response.body.size() > static_cast<size_t>(options_.answer.count);
@@ -198,7 +200,8 @@ Result<Response> HttpClient::send(const HttpCall& call) {
     if (!end && is_kept && !conversation.any_byte && is_safe_to_repeat(call)) continue;
     if (!end) return end.error();
     if (too_large) {
-      return Error{.code = Code::kTooLarge, .message = "the server's answer is too large",
+      return Error{.code = Code::kTooLarge,
+                   .message = "the server's answer is too large",
                    .allowed = "at most " + to_text(options_.answer)};
     }
     response.status = conversation.head.status;
@@ -213,8 +216,11 @@ Result<Response> HttpClient::send(const HttpCall& call) {
 
 Result<StreamEnd> HttpClient::stream(const HttpCall& call, std::function<Flow(std::string_view)> on_piece) {
   TRY(connect());  // a kept connection may have gone stale, and a stream can't be sent twice
-  Conversation conversation{.socket = socket_, .options = options_, .patience = options_.silence_time,
-                            .may_wake = true, .on_piece = std::move(on_piece)};
+  Conversation conversation{.socket = socket_,
+                            .options = options_,
+                            .patience = options_.silence_time,
+                            .may_wake = true,
+                            .on_piece = std::move(on_piece)};
   const Status sent = conversation.send(encode(call));
   const Result<StreamEnd> end = sent ? conversation.receive() : Result<StreamEnd>(sent.error());
   if (!end || *end != StreamEnd::kFinished || !conversation.head.keeps_alive) socket_ = {};

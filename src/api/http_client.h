@@ -31,7 +31,7 @@ Result<Endpoint> parse_endpoint(std::string_view url);
 std::string to_text(const Endpoint& endpoint);
 
 struct HttpClientOptions {
-  std::string token{};             // sent as "Authorization: Bearer ..." unless empty
+  std::string token{};  // sent as "Authorization: Bearer ..." unless empty
   Duration connect_time = seconds(5);
   Duration answer_time = seconds(60);   // from the request sent to the answer complete
   Duration silence_time = seconds(60);  // of a stream: more than its heartbeats are apart
@@ -42,10 +42,10 @@ struct HttpClientOptions {
 
 struct HttpCall {
   Method method = Method::kGet;
-  std::string path{};                // encoded, without the base path
-  std::vector<QueryItem> query{};    // not encoded
+  std::string path{};              // encoded, without the base path
+  std::vector<QueryItem> query{};  // not encoded
   Headers headers{};
-  std::string body{};                // JSON
+  std::string body{};  // JSON
 };
 
 enum class Flow { kContinue, kStop };

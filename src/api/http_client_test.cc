@@ -65,8 +65,7 @@ TEST_CASE("a kept connection that was closed is opened again for what may be rep
   while (server->counters().connections_open > 0) {  // the idle time of the server passes
   }
   CHECK(client.send({.path = "/"}).has_value());
-  while (server->counters().connections_open > 0) {
-  }
+  while (server->counters().connections_open > 0) {}
   const auto post = client.send({.method = Method::kPost, .path = "/", .body = "{}"});
   REQUIRE_FALSE(post.has_value());
   CHECK(post.error().code == Code::kUnavailable);
@@ -94,7 +93,8 @@ TEST_CASE("no server, a silent server and a huge answer are told apart") {
 TEST_CASE("a refusal in the middle of a large upload is heard") {
   const auto server = serve({}, [](Request, Responder responder) { responder.answer({}); });
   HttpClient client(*parse_endpoint(server->url()), {});
-  const auto answer = successful(client.send({.method = Method::kPost, .path = "/", .body = std::string(4 << 20, 'x')}));
+  const auto answer =
+      successful(client.send({.method = Method::kPost, .path = "/", .body = std::string(4 << 20, 'x')}));
   REQUIRE_FALSE(answer.has_value());
   CHECK(answer.error().code == Code::kTooLarge);
 }
@@ -104,8 +104,8 @@ TEST_CASE("addresses of servers") {
   CHECK(to_text(*parse_endpoint("http://[::1]:8080")) == "http://[::1]:8080");
   CHECK(to_text(*parse_endpoint("http://localhost")) == "http://localhost:80");
   CHECK(to_text(*parse_endpoint("unix:/run/moulin")) == "unix:/run/moulin");
-  for (const char* url : {"", "127.0.0.1:80", "https://localhost", "http://", "http://evil.example", "http://localhost:x",
-                          "http://user@localhost"}) {
+  for (const char* url : {"", "127.0.0.1:80", "https://localhost", "http://", "http://evil.example",
+                          "http://localhost:x", "http://user@localhost"}) {
     CAPTURE(url);
     CHECK_FALSE(parse_endpoint(url).has_value());
   }

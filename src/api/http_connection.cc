@@ -65,7 +65,11 @@ bool is_text_safe(std::string_view value) {
 }  // namespace
 
 Connection::Connection(std::shared_ptr<ServerCore> core, Socket socket, Peer peer)
-    : core_(std::move(core)), socket_(std::move(socket)), peer_(std::move(peer)), timer_(core_->io), write_timer_(core_->io) {}
+    : core_(std::move(core)),
+      socket_(std::move(socket)),
+      peer_(std::move(peer)),
+      timer_(core_->io),
+      write_timer_(core_->io) {}
 
 void Connection::start() {
   core_->counters.connections_open += 1;
@@ -119,9 +123,8 @@ void Connection::read() {
   // that pipelines more than this waits for its answers first.
   if (waiting().size() > static_cast<size_t>(core_->options.limits.header.count) && phase_ != Phase::kReading) return;
   reading_ = true;
-  socket_.async_read_some(asio::buffer(piece_), [self = shared_from_this()](error_code error, size_t count) {
-    self->on_read(error, count);
-  });
+  socket_.async_read_some(asio::buffer(piece_),
+                          [self = shared_from_this()](error_code error, size_t count) { self->on_read(error, count); });
 }
 
 void Connection::on_read(error_code error, size_t count) {
@@ -159,9 +162,7 @@ void Connection::parse() {
     const ParseStep step = parser_->feed(waiting());
     in_start_ += step.taken;
     switch (step.progress) {
-      case ParseStep::Progress::kNeedMore:
-        in_.erase(0, std::exchange(in_start_, 0));
-        return read();
+      case ParseStep::Progress::kNeedMore: in_.erase(0, std::exchange(in_start_, 0)); return read();
       case ParseStep::Progress::kHead:
         if (!accept_head()) return;
         break;
@@ -304,8 +305,9 @@ void Connection::write_some() {
   write_timer_.async_wait([self = shared_from_this(), number = ++write_number_](error_code error) {
     if (!error && number == self->write_number_) self->on_timeout(Timeout::kClose);
   });
-  socket_.async_write_some(asio::buffer(out_.data() + out_start_, out_.size() - out_start_),
-                           [self = shared_from_this()](error_code error, size_t count) { self->on_written(error, count); });
+  socket_.async_write_some(
+      asio::buffer(out_.data() + out_start_, out_.size() - out_start_),
+      [self = shared_from_this()](error_code error, size_t count) { self->on_written(error, count); });
 }
 
 void Connection::on_written(error_code error, size_t count) {
@@ -334,10 +336,10 @@ void Connection::start_stream(std::shared_ptr<ConnectionStream> stream, StreamFo
   stream_ = std::move(stream);
   form_ = form;
   if (version_ == 10) keeps_alive_ = false;
-  std::string head = fmt::format("HTTP/1.1 200 OK\r\nContent-Type: {}\r\n{}Cache-Control: no-store\r\n{}\r\n",
-                                 form == StreamForm::kEvents ? "text/event-stream" : "text/plain; charset=utf-8",
-                                 version_ == 10 ? "" : "Transfer-Encoding: chunked\r\n",
-                                 keeps_alive_ ? "" : "Connection: close\r\n");
+  std::string head =
+      fmt::format("HTTP/1.1 200 OK\r\nContent-Type: {}\r\n{}Cache-Control: no-store\r\n{}\r\n",
+                  form == StreamForm::kEvents ? "text/event-stream" : "text/plain; charset=utf-8",
+                  version_ == 10 ? "" : "Transfer-Encoding: chunked\r\n", keeps_alive_ ? "" : "Connection: close\r\n");
   if (form == StreamForm::kEvents) arm(core_->options.limits.heartbeat, Timeout::kHeartbeat);
   if (head_only_) stream_->close();
   if (core_->draining) stream_->close();

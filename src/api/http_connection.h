@@ -174,7 +174,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Phase phase_ = Phase::kIdle;
 
   std::array<char, 8192> piece_{};
-  std::string in_;       // arrived and not yet parsed, from in_start_ on
+  std::string in_;  // arrived and not yet parsed, from in_start_ on
   size_t in_start_ = 0;
   bool reading_ = false;
   std::optional<RequestParser> parser_;

@@ -4,9 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
 #include <boost/beast/http/basic_parser.hpp>
 #include <boost/beast/http/error.hpp>
-#include <fmt/format.h>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -30,8 +30,7 @@ std::string lower(std::string_view text) {
 }
 
 ParseFailure failure_of(int status, Code code, std::string message, std::string allowed = {}) {
-  return {.status = status,
-          .error = {.code = code, .message = std::move(message), .allowed = std::move(allowed)}};
+  return {.status = status, .error = {.code = code, .message = std::move(message), .allowed = std::move(allowed)}};
 }
 
 // The part that requests and answers share: Beast checks the grammar and calls back.
@@ -110,11 +109,13 @@ class Collector : public http::basic_parser<kIsRequest> {
     header_bytes_ += static_cast<int64_t>(name.size() + value.size() + 4);
     if (header_bytes_ > limits_.header.count) {
       return refuse(failure_of(431, Code::kTooLarge, "the header is too large",
-                               fmt::format("at most {}", moulin::to_text(limits_.header))), error);
+                               fmt::format("at most {}", moulin::to_text(limits_.header))),
+                    error);
     }
     if (static_cast<int64_t>(headers().size()) >= limits_.header_count) {
-      return refuse(failure_of(431, Code::kTooLarge, "too many header lines",
-                               fmt::format("at most {}", limits_.header_count)), error);
+      return refuse(
+          failure_of(431, Code::kTooLarge, "too many header lines", fmt::format("at most {}", limits_.header_count)),
+          error);
     }
     Header header{.name = lower(view(name)), .value = std::string(view(value))};
     if (!is_utf8(header.value)) {
@@ -163,8 +164,9 @@ struct RequestParser::Implementation final : Collector<true> {
 
   void on_request_impl(http::verb, Text method, Text target, int version, error_code& error) override {
     if (target.size() > target_max) {
-      return refuse(failure_of(414, Code::kTooLarge, "the target is too long",
-                               fmt::format("at most {} bytes", target_max)), error);
+      return refuse(
+          failure_of(414, Code::kTooLarge, "the target is too long", fmt::format("at most {} bytes", target_max)),
+          error);
     }
     request.method = view(method);
     request.target = view(target);

@@ -33,13 +33,13 @@ struct ParseFailure {
 };
 
 struct RequestHead {
-  std::string method;   // as sent
-  std::string target;   // as sent, not decoded
-  int version = 11;     // 10 or 11
+  std::string method;  // as sent
+  std::string target;  // as sent, not decoded
+  int version = 11;    // 10 or 11
   bool keeps_alive = true;
   bool expects_continue = false;
   bool has_body = false;
-  Headers headers;      // names in lower case, values are UTF-8
+  Headers headers;  // names in lower case, values are UTF-8
 };
 
 // One request. Make a new parser for the next one.

@@ -93,7 +93,8 @@ TEST_CASE("each limit has its own status, at the edge") {
   CHECK(status_of("GET / HTTP/1.1\r\nA: 1\r\nB: 2\r\nC: 3\r\n\r\n", limits) == 0);
   CHECK(status_of("GET / HTTP/1.1\r\nA: 1\r\nB: 2\r\nC: 3\r\nD: 4\r\n\r\n", limits) == 431);
   CHECK(status_of("GET / HTTP/1.1\r\nA: " + std::string(400, 'x'), limits) == 431);
-  CHECK(status_of("GET / HTTP/1.1\r\nA: " + std::string(200, 'x') + "\r\nB: " + std::string(200, 'x') + "\r\n", limits) == 431);
+  CHECK(status_of("GET / HTTP/1.1\r\nA: " + std::string(200, 'x') + "\r\nB: " + std::string(200, 'x') + "\r\n",
+                  limits) == 431);
   CHECK(status_of("GET /" + std::string(19, 'a') + " HTTP/1.1\r\n\r\n", limits) == 0);
   CHECK(status_of("GET /" + std::string(20, 'a') + " HTTP/1.1\r\n\r\n", limits) == 414);
   CHECK(status_of("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;" + std::string(500, 'x'), limits) == 431);

@@ -24,8 +24,8 @@ namespace {
 
 using namespace http_internal;
 
-constexpr int kAcceptsPerWakeUp = 64;          // so that a flood of connections starves nobody
-constexpr int64_t kRefusedAtOnceMax = 64;      // above the limit by more than this: no word, just closed
+constexpr int kAcceptsPerWakeUp = 64;                 // so that a flood of connections starves nobody
+constexpr int64_t kRefusedAtOnceMax = 64;             // above the limit by more than this: no word, just closed
 constexpr Duration kAcceptPause = milliseconds(100);  // when there are no descriptors left
 
 std::string address_text(const sockaddr_storage& from) {

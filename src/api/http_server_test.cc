@@ -155,7 +155,9 @@ TEST_CASE("foreign hosts, foreign pages and bad targets are refused before the h
   };
   CHECK(ask("GET /moulin/a HTTP/1.1\r\nHost: evil.example\r\n\r\n") == 403);
   CHECK(ask("GET /moulin/a HTTP/1.1\r\n\r\n") == 400);
-  CHECK(ask("POST /moulin/a HTTP/1.1\r\nHost: localhost:1\r\nOrigin: http://localhost:2\r\nContent-Length: 0\r\n\r\n") == 403);
+  CHECK(
+      ask("POST /moulin/a HTTP/1.1\r\nHost: localhost:1\r\nOrigin: http://localhost:2\r\nContent-Length: 0\r\n\r\n") ==
+      403);
   CHECK(ask("DELETE /moulin/a HTTP/1.1\r\nHost: localhost\r\nOrigin: null\r\n\r\n") == 403);
   CHECK(ask("GET /moulin/../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n") == 400);
   CHECK(ask("GET /moulin/%ff HTTP/1.1\r\nHost: localhost\r\n\r\n") == 400);
@@ -164,7 +166,8 @@ TEST_CASE("foreign hosts, foreign pages and bad targets are refused before the h
   CHECK(ask("\r\n\r\n\r\n") == 400);
   CHECK(handled == 0);
   CHECK(server->counters().refusals == 9);
-  CHECK(ask("GET /moulin/a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nOrigin: http://evil.example\r\n\r\n") == 200);
+  CHECK(ask("GET /moulin/a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nOrigin: http://evil.example\r\n\r\n") ==
+        200);
 }
 
 TEST_CASE("a UNIX socket serves too, knows its peer, and its file belongs to us alone") {
@@ -177,7 +180,7 @@ TEST_CASE("a UNIX socket serves too, knows its peer, and its file belongs to us 
       user = request.peer.user_id;
       echo(std::move(request), std::move(responder));
     });
-    struct stat status {};
+    struct stat status{};
     REQUIRE(::stat(path.c_str(), &status) == 0);
     CHECK((status.st_mode & 0777) == 0600);
     HttpClient client(*parse_endpoint("unix:" + path), {});

@@ -20,10 +20,9 @@ namespace {
 // A server whose every request becomes a stream that the test holds.
 struct StreamServer {
   explicit StreamServer(const HttpLimits& limits = {}, StreamForm form = StreamForm::kEvents) {
-    auto started = HttpServer::start({.tcp = TcpAddress{}, .limits = limits},
-                                     [this, form](Request, Responder responder) {
-                                       streams.at(next++).set_value(responder.start_stream(form));
-                                     });
+    auto started = HttpServer::start(
+        {.tcp = TcpAddress{}, .limits = limits},
+        [this, form](Request, Responder responder) { streams.at(next++).set_value(responder.start_stream(form)); });
     REQUIRE(started.has_value());
     server = std::move(*started);
   }

@@ -193,7 +193,8 @@ bool is_loopback_name(std::string_view host) {
   // Four numbers, so that the name "127.evil.example" is not taken for an address.
   const std::vector<std::string_view> parts = split(host, '.');
   return parts.size() == 4 && std::ranges::all_of(parts, [](std::string_view part) {
-           return !part.empty() && part.size() <= 3 && std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
+           return !part.empty() && part.size() <= 3 &&
+                  std::ranges::all_of(part, [](char c) { return c >= '0' && c <= '9'; });
          });
 }
 

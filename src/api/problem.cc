@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::string_view kTypePrefix = "urn:moulin:problem:";
 
-constexpr std::array kCodes{Code::kInvalid,   Code::kUnauthenticated, Code::kForbidden, Code::kNotFound,
-                            Code::kConflict,  Code::kTooLarge,        Code::kRefused,   Code::kTooMany,
-                            Code::kInternal,  Code::kUnavailable};
+constexpr std::array kCodes{Code::kInvalid,  Code::kUnauthenticated, Code::kForbidden, Code::kNotFound,
+                            Code::kConflict, Code::kTooLarge,        Code::kRefused,   Code::kTooMany,
+                            Code::kInternal, Code::kUnavailable};
 
 std::string text_member(const Json& document, std::string_view key) {
   const Json* member = document.find(key);

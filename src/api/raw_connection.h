@@ -51,8 +51,7 @@ class RawConnection {
 
   // Everything until the server closes.
   std::string read_to_end() {
-    while (receive()) {
-    }
+    while (receive()) {}
     return std::exchange(in_, {});
   }
 
@@ -62,8 +61,7 @@ class RawConnection {
     const size_t at = head.find("Content-Length: ");
     if (at == std::string::npos) return head;
     const size_t length = std::stoul(head.substr(at + 16));
-    while (in_.size() < length && receive()) {
-    }
+    while (in_.size() < length && receive()) {}
     head += in_.substr(0, length);
     in_.erase(0, std::min(length, in_.size()));
     return head;

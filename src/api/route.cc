@@ -65,12 +65,13 @@ Response no_such_path(const Request& request) {
 }
 
 Response no_such_method(const Request& request, const std::string& allow) {
-  Response response = problem_response({.code = Code::kInvalid,
-                                        .message = fmt::format("{} has no {}", path_of(request), to_text(request.method)),
-                                        .field = "method",
-                                        .given = std::string(to_text(request.method)),
-                                        .allowed = allow},
-                                       405);
+  Response response =
+      problem_response({.code = Code::kInvalid,
+                        .message = fmt::format("{} has no {}", path_of(request), to_text(request.method)),
+                        .field = "method",
+                        .given = std::string(to_text(request.method)),
+                        .allowed = allow},
+                       405);
   response.headers.push_back({"Allow", allow});
   return response;
 }

@@ -47,14 +47,16 @@ Response no_such_path(const Request& request);
 Response no_such_method(const Request& request, const std::string& allow);
 
 template <class Operation>
-std::expected<Match<Operation>, Response> match_route(std::span<const Route<Operation>> routes, const Request& request) {
+std::expected<Match<Operation>, Response> match_route(std::span<const Route<Operation>> routes,
+                                                      const Request& request) {
   int best = -1;
   for (const auto& route : routes) best = std::max(best, agreement(route.path, request.segments));
   if (best < 0) return std::unexpected(no_such_path(request));
   std::string allow;
   for (const auto& route : routes) {
     if (agreement(route.path, request.segments) != best) continue;
-    if (route.method == request.method) return Match<Operation>{route.operation, path_values(route.path, request.segments)};
+    if (route.method == request.method)
+      return Match<Operation>{route.operation, path_values(route.path, request.segments)};
     allow.append(allow.empty() ? "" : ", ").append(to_text(route.method));
   }
   return std::unexpected(no_such_method(request, allow));

@@ -36,7 +36,8 @@ TEST_CASE("a word beats a value, and values come in order") {
   const auto dry_run = match_route(routes(), request_of(Method::kPost, {"api", "v1", "workloads", "dry_run"}));
   REQUIRE(dry_run.has_value());
   CHECK(dry_run->operation == Operation::kDryRunWorkloads);
-  const auto role = match_route(routes(), request_of(Method::kDelete, {"api", "v1", "bindings", "ada", "nlp", "admin"}));
+  const auto role =
+      match_route(routes(), request_of(Method::kDelete, {"api", "v1", "bindings", "ada", "nlp", "admin"}));
   REQUIRE(role.has_value());
   CHECK(role->values == PathValues{"ada", "nlp", "admin"});
 }
@@ -63,8 +64,14 @@ TEST_CASE("only the signs of life go without a token") {
 
 TEST_CASE("parameters survive the way to the server") {
   const WorkloadId id{12345};
-  const ReadWorkloadLogs wanted{.workload = id, .follow = true, .since = WallTime{1'000'000}, .tail = 0, .replica = 3,
-                                .stream = LogStream::kStderr, .format = LogFormat::kEvents, .last_event_id = "a:1"};
+  const ReadWorkloadLogs wanted{.workload = id,
+                                .follow = true,
+                                .since = WallTime{1'000'000},
+                                .tail = 0,
+                                .replica = 3,
+                                .stream = LogStream::kStderr,
+                                .format = LogFormat::kEvents,
+                                .last_event_id = "a:1"};
   const HttpCall call = write_parameters(wanted);
   CHECK(call.method == Method::kGet);
   CHECK(call.path == "/api/v1/workloads/" + to_text(id) + "/logs");
@@ -108,7 +115,8 @@ TEST_CASE("bad parameters are named with what is allowed") {
     CHECK(error_for({{"limit", limit}}).field == "limit");
   }
   CHECK(error_for({{"limit", "1"}, {"limit", "2"}}).message.find("too often") != std::string::npos);
-  const auto flag = read_parameters<ReadWorkloadLogs>({to_text(WorkloadId{1})}, request_of(Method::kGet, {}, {{"follow", "yes"}}));
+  const auto flag =
+      read_parameters<ReadWorkloadLogs>({to_text(WorkloadId{1})}, request_of(Method::kGet, {}, {{"follow", "yes"}}));
   REQUIRE_FALSE(flag.has_value());
   CHECK(flag.error().field == "follow");
   const auto id = read_parameters<ShowWorkload>({"w-!"}, request_of(Method::kGet, {}));
@@ -117,7 +125,9 @@ TEST_CASE("bad parameters are named with what is allowed") {
 }
 
 TEST_CASE("a body must be JSON and say so") {
-  Request request{.method = Method::kPost, .headers = {{"content-type", "application/json; charset=utf-8"}}, .body = R"({"name":"ada"})"};
+  Request request{.method = Method::kPost,
+                  .headers = {{"content-type", "application/json; charset=utf-8"}},
+                  .body = R"({"name":"ada"})"};
   CHECK(read_body<NewUser>(request)->name == "ada");
   request.headers = {{"content-type", "text/plain"}};  // what a form of a foreign page could send
   CHECK(read_body<NewUser>(request).error().field == "Content-Type");

@@ -26,7 +26,8 @@ constexpr int kBacklog = 512;
 std::string error_text(int number) { return std::strerror(number); }  // NOLINT(concurrency-mt-unsafe): glibc's is safe
 
 Error failed(std::string what, std::string given) {
-  return {.code = Code::kUnavailable, .message = fmt::format("{}: {}", what, error_text(errno)), .given = std::move(given)};
+  return {
+      .code = Code::kUnavailable, .message = fmt::format("{}: {}", what, error_text(errno)), .given = std::move(given)};
 }
 
 struct SocketAddress {
@@ -163,10 +164,12 @@ Result<Descriptor> listen_unix(const std::string& path) {
                  .given = path,
                  .to_do = "stop it with `moulin down`, or use another data folder"};
   }
-  struct stat status {};
+  struct stat status{};
   if (::lstat(path.c_str(), &status) == 0) {
     if (!S_ISSOCK(status.st_mode)) {
-      return Error{.code = Code::kConflict, .message = "a file that is no socket is in the way", .given = path,
+      return Error{.code = Code::kConflict,
+                   .message = "a file that is no socket is in the way",
+                   .given = path,
                    .to_do = "move it away"};
     }
     ::unlink(path.c_str());

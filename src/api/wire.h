@@ -82,7 +82,7 @@ Json write_value(const T& value) {
 
 // ---- Types of ours that are one number or one text on the wire ----
 
-template <class T, int64_t T::*kMember>
+template <class T, int64_t T::* kMember>
 struct IntegerCodec {
   static Result<T> read(const Json& value, std::string_view path) {
     T result;
@@ -99,7 +99,7 @@ template <>
 struct Codec<Bytes> : IntegerCodec<Bytes, &Bytes::count> {};
 
 // Seconds with six digits after the point.
-template <class T, int64_t T::*kMillionths>
+template <class T, int64_t T::* kMillionths>
 struct DecimalCodec {
   static Result<T> read(const Json& value, std::string_view path) {
     if (!value.is_number()) return wrong_value(value, path, "a number");

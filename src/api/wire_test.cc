@@ -56,7 +56,8 @@ TEST_CASE("what is left out has its default or stays empty") {
 }
 
 TEST_CASE("workload files go through untouched, for their own reader") {
-  const Result<Submission> submission = read<Submission>(json(R"({"workloads":[{"resources":{"gpu":0.25},"odd":[]}]})"));
+  const Result<Submission> submission =
+      read<Submission>(json(R"({"workloads":[{"resources":{"gpu":0.25},"odd":[]}]})"));
   REQUIRE(submission.has_value());
   CHECK(write_json(submission->workloads[0]) == R"({"resources":{"gpu":0.25},"odd":[]})");
 }
@@ -70,10 +71,11 @@ TEST_CASE("an answer is written exactly and read back, also by an older client")
                   .created = WallTime{1'000'000},
                   .held_gpu_seconds = GpuTime{12'500'000},
                   .lost_gpu_seconds = GpuTime{1}};
-  attempt.replicas.push_back({.state = ReplicaState::kExited,
-                              .node = "n1",
-                              .gpus = {{.uuid = "GPU-1", .index = 3, .share_milli = Share{250}, .memory_bytes = gibibytes(20)}},
-                              .exit = Exit{.code = 0}});
+  attempt.replicas.push_back(
+      {.state = ReplicaState::kExited,
+       .node = "n1",
+       .gpus = {{.uuid = "GPU-1", .index = 3, .share_milli = Share{250}, .memory_bytes = gibibytes(20)}},
+       .exit = Exit{.code = 0}});
   Json written = write(attempt);
   CHECK(write_json(*written.find("held_gpu_seconds")) == "12.5");
   CHECK(write_json(*written.find("lost_gpu_seconds")) == "0.000001");
@@ -91,10 +93,12 @@ TEST_CASE("an answer is written exactly and read back, also by an older client")
 }
 
 TEST_CASE("a change of shares is in thousandths, one of classes in words") {
-  const Change share{.dimension = Dimension::kShare, .from = 500, .to = 250, .text = "ask for 0.25", .starts_now = true};
-  CHECK(write_json(write(share)) == R"({"dimension":"share","from":500,"to":250,"text":"ask for 0.25","starts_now":true})");
+  const Change share{
+      .dimension = Dimension::kShare, .from = 500, .to = 250, .text = "ask for 0.25", .starts_now = true};
+  CHECK(write_json(write(share)) ==
+        R"({"dimension":"share","from":500,"to":250,"text":"ask for 0.25","starts_now":true})");
   const Change word{.dimension = Dimension::kClass, .from = "batch", .to = "training"};
-  CHECK(read<Change>(write(word)) == word);
+  CHECK(*read<Change>(write(word)) == word);
 }
 
 TEST_CASE("empty optional fields of an answer are left out, nullable ones are null") {

@@ -35,14 +35,8 @@ std::optional<Hold> hold_of(const Attempt& attempt, const Replica& replica) {
   return attempt.state == AttemptState::kStopping || replica.end_asked ? Hold::kLeaving : Hold::kHeld;
 }
 
-// A service replaces replicas that ended by themselves; of a job they have done their part.
 bool may_grow(const Workload& workload) {
-  if (workload.state != WorkloadState::kRunning) return false;
-  bool replaces = workload.spec.kind == Kind::kService;
-  auto counts = [&](const Replica& replica) {
-    return !replica.end_asked && (!replaces || replica.state != ReplicaState::kExited);
-  };
-  return std::ranges::count_if(workload.attempts.back().replicas, counts) < workload.spec.replicas.max;
+  return workload.state == WorkloadState::kRunning && counted_replicas(workload) < workload.spec.replicas.max;
 }
 
 const Attempt& attempt_of(const Workload& workload, AttemptNumber number) {
@@ -67,6 +61,13 @@ bool is_troubled(const Node& node) {
 }
 
 }  // namespace
+
+int64_t counted_replicas(const Workload& workload) {
+  bool replaces = workload.spec.kind == Kind::kService;
+  return std::ranges::count_if(workload.attempts.back().replicas, [&](const Replica& replica) {
+    return !replica.end_asked && (!replaces || replica.state != ReplicaState::kExited);
+  });
+}
 
 Index Index::build(const State& state) {
   Index index;

@@ -38,6 +38,10 @@ template <class Key>
 using KeySet = CowMap<Key, bool>;  // the value is always true
 using WaitQueue = KeySet<WaitKey>;
 
+// Replicas of a live workload that count towards its maximum. A service replaces replicas
+// that ended by themselves; those of a job have done their part.
+int64_t counted_replicas(const Workload& workload);
+
 class Index {
  public:
   static Index build(const State& state);

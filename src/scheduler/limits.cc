@@ -1,5 +1,7 @@
 #include "scheduler/limits.h"
 
+#include <set>
+
 namespace moulin {
 
 namespace {
@@ -51,6 +53,18 @@ Headroom headroom(const Overlay& overlay, const Applicant& applicant, Hold hold,
           .model = model.empty() ? kNoLimit : under(Resource::kGpu, model),
           .cpu = under(Resource::kCpu, {}),
           .memory = under(Resource::kMemory, {})};
+}
+
+bool keeps_limits(const Overlay& overlay, const Applicant& applicant, const std::vector<ReplicaPlacement>& places) {
+  std::set<std::pair<PoolName, ModelName>> seen;
+  for (const ReplicaPlacement& place : places) {
+    const NodeRoom& node = *overlay.room().node(place.placement.node);
+    ModelName model = place.placement.grants.empty() ? ModelName{} : node.device(place.placement.grants[0].slot)->model;
+    if (!seen.emplace(node.pool, model).second) continue;
+    Headroom left = headroom(overlay, applicant, Hold::kClaimed, node.pool, model);
+    if (left.gpu < 0 || left.model < 0 || left.cpu < 0 || left.memory < 0) return false;
+  }
+  return true;
 }
 
 bool guarantee_binds(const TreeNode& node, const QuotaKey& key) {

@@ -28,6 +28,10 @@ struct Headroom {
 Headroom headroom(const Overlay& overlay, const Applicant& applicant, Hold hold, const PoolName& pool,
                   const ModelName& model);
 
+// Whether placements that the overlay holds as kClaimed are inside every limit and
+// guarantee that bears on them, with everything else that it holds.
+bool keeps_limits(const Overlay& overlay, const Applicant& applicant, const std::vector<ReplicaPlacement>& places);
+
 // The amount that is always available to the tree node path[level].
 int64_t guaranteed(const State& state, const Index& index, const TreePath& path, size_t level, const QuotaKey& key);
 

@@ -17,4 +17,10 @@ void Overlay::rollback(Mark mark) {
   }
 }
 
+const TreePath& Overlay::path(const TreeName& project) {
+  TreePath& path = paths_[project];
+  if (path.empty()) path = path_to_root(view_.state, project);
+  return path;
+}
+
 }  // namespace moulin

@@ -6,9 +6,10 @@
 //   overlay.rollback(mark);            // as it was
 //
 // Making one costs a few pointers; a change and its undoing cost the same as in the index.
-// The view and the paths of the accounts must outlive it. For one thread.
+// The view and the paths of all accounts must outlive it. For one thread.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "scheduler/scheduler.h"
@@ -30,6 +31,9 @@ class Overlay {
   // Undoes all changes since then, newest first. Marks taken since then are void.
   void rollback(Mark mark);
 
+  // From a project to the root; lives as long as the overlay, as accounts need it.
+  const TreePath& path(const TreeName& project);
+
   const State& state() const { return view_.state; }
   const Index& index() const { return view_.index; }
   Instant now() const { return view_.now; }
@@ -50,6 +54,7 @@ class Overlay {
   const View view_;
   Room room_;
   std::vector<Change> changes_;
+  std::map<TreeName, TreePath> paths_;
   int64_t touched_ = 0;
 };
 

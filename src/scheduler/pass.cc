@@ -3,6 +3,8 @@
 #include <tuple>
 
 #include "scheduler/claims.h"
+#include "scheduler/eviction/drain.h"
+#include "scheduler/grow.h"
 #include "scheduler/placement/place.h"
 
 namespace moulin {
@@ -23,12 +25,8 @@ Pass::Pass(const View& view, const PassBudget& budget)
 }
 
 Plan Pass::run() {
-  while (!is_spent()) {
-    std::optional<WorkloadId> next = order_.next();
-    if (!next) break;
-    serve(*next);
-  }
-  plan_.complete = !is_spent();
+  drain();
+  serve_all();
   if (plan_.complete) grow();
   plan_.counts.candidates_touched = overlay_.touched();
   return std::move(plan_);
@@ -39,19 +37,40 @@ bool Pass::is_spent() const {
          std::ssize(plan_.evictions) >= budget_.evictions_max;
 }
 
-const TreePath& Pass::path_of(const TreeName& project) {
-  TreePath& path = paths_[project];
-  if (path.empty()) path = path_to_root(view_.state, project);
-  return path;
+void Pass::drain() {
+  for (WorkloadId id : drained_workloads(view_.index)) {
+    const Workload& workload = *view_.state.workload(id);
+    if (workload.state == WorkloadState::kStopping || claim_of(view_.state, id) != nullptr) continue;
+    if (auto eviction = plan_drain(overlay_, workload, departures_)) adopt(*eviction);
+  }
+}
+
+void Pass::serve_all() {
+  for (int64_t skipped = 0; skipped < budget_.skip; ++skipped) {
+    std::optional<WorkloadId> examined = order_.next();
+    if (!examined) return;
+    served_.insert(*examined);
+  }
+  while (std::optional<WorkloadId> next = order_.next()) {
+    if (is_spent()) {
+      plan_.complete = false;
+      return;
+    }
+    serve(*next);
+  }
 }
 
 // A workload that was evicted waits until the one that it was evicted for has had its turn.
+bool Pass::must_wait_for(const Workload& evictor) const {
+  return evictor.state == WorkloadState::kWaiting && evictor.eligible_from <= view_.now &&
+         !served_.contains(evictor.id);
+}
+
 void Pass::serve(WorkloadId id) {
   const Workload& workload = *view_.state.workload(id);
   const Workload* evictor = workload.evicted_by ? view_.state.workload(workload.evicted_by) : nullptr;
-  bool evictor_waits = evictor != nullptr && evictor->state == WorkloadState::kWaiting &&
-                       evictor->eligible_from <= view_.now && !served_.contains(evictor->id);
-  if (evictor_waits) {
+  bool for_itself = workload.evicted_by == id;  // moved off a node that drained
+  if (evictor != nullptr && !for_itself && must_wait_for(*evictor)) {
     parked_[evictor->id].push_back(id);
     return;
   }
@@ -64,11 +83,16 @@ void Pass::serve(WorkloadId id) {
 
 void Pass::serve_one(const Workload& workload) {
   ++plan_.counts.workloads_examined;
-  if (refused_.contains({workload})) return wait(workload);
-  Applicant applicant{workload.spec, path_of(workload.spec.project), workload.id};
-  if (start(applicant)) return order_.refresh(workload.spec.project);
-  refused_.emplace(Alike{workload}, std::vector<ReasonCode>{ReasonCode::kNoCapacity});
-  wait(workload);
+  const TreeName& project = workload.spec.project;
+  Applicant applicant{workload.spec, overlay_.path(project), workload.id};
+  bool has_claim = claim_of(view_.state, workload.id) != nullptr;
+  if (!has_claim && refused_.contains({workload})) return wait(applicant);
+  if (start(applicant)) {
+    if (has_claim) refused_.clear();  // what it had claimed elsewhere is free
+    return order_.refresh(project);
+  }
+  if (!has_claim && !evict(applicant)) refused_.emplace(Alike{workload}, std::vector{ReasonCode::kNoCapacity});
+  wait(applicant);
 }
 
 bool Pass::start(const Applicant& applicant) {
@@ -83,10 +107,39 @@ bool Pass::start(const Applicant& applicant) {
   return true;
 }
 
-void Pass::wait(const Workload& workload) { plan_.waits.push_back({workload.id, refused_.at({workload})}); }
+bool Pass::evict(const Applicant& applicant) {
+  EvictionSearch search(overlay_, applicant, departures_);
+  ++plan_.counts.evictions_tried;
+  std::optional<Eviction> eviction = search.run();
+  if (!eviction) return false;
+  adopt(*eviction);
+  return true;
+}
 
-// Elastic workloads take what nobody waits for, one replica at a time.
-void Pass::grow() {}
+void Pass::adopt(const Eviction& eviction) {
+  for (const EvictItem& item : eviction.items) {
+    const Workload& victim = *view_.state.workload(item.victim);
+    for (const Replica& replica : victim.attempts.back().replicas) {
+      bool named = item.replicas.empty() || std::ranges::find(item.replicas, replica.index) != item.replicas.end();
+      if (named && stays(victim, replica, departures_)) departures_.insert({victim.id, replica.index});
+    }
+    plan_.evictions.push_back(item);
+    order_.refresh(victim.spec.project);
+  }
+  if (!eviction.claim.owner) return;
+  plan_.claims.push_back(eviction.claim);
+  order_.refresh(view_.state.workload(eviction.claim.owner)->spec.project);
+}
+
+void Pass::wait(const Applicant& applicant) {
+  auto known = refused_.find({*view_.state.workload(applicant.id)});
+  plan_.waits.push_back({applicant.id, known == refused_.end() ? std::vector{ReasonCode::kNoCapacity} : known->second});
+}
+
+void Pass::grow() {
+  auto most = budget_.starts_max - std::ssize(plan_.starts);
+  for (StartItem& item : plan_growth(overlay_, departures_, most)) plan_.starts.push_back(std::move(item));
+}
 
 Plan make_plan(const View& view, const PassBudget& budget) { return Pass(view, budget).run(); }
 

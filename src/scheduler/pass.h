@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "scheduler/eviction/search.h"
 #include "scheduler/order.h"
 #include "scheduler/overlay.h"
 #include "scheduler/scheduler.h"
@@ -22,20 +23,24 @@ class Pass {
     bool operator<(const Alike& other) const;
   };
 
+  void drain();
+  void serve_all();
   void serve(WorkloadId id);
   void serve_one(const Workload& workload);
   bool start(const Applicant& applicant);
-  void wait(const Workload& workload);
+  bool evict(const Applicant& applicant);
+  void adopt(const Eviction& eviction);
+  void wait(const Applicant& applicant);
   void grow();
+  bool must_wait_for(const Workload& workload) const;
   bool is_spent() const;
-  const TreePath& path_of(const TreeName& project);
 
   const View view_;
   const PassBudget budget_;
   Overlay overlay_;
   ServingOrder order_;
   Plan plan_;
-  std::map<TreeName, TreePath> paths_;
+  Departures departures_;
   std::set<WorkloadId> served_;
   std::map<WorkloadId, std::vector<WorkloadId>> parked_;  // behind the one that evicted them
   std::map<Alike, std::vector<ReasonCode>> refused_;

@@ -19,11 +19,13 @@ struct View {
 };
 
 // Bounds of one pass. A pass that reaches one returns what it has with
-// `complete = false`; the next pass goes on with the workloads not yet examined.
+// `complete = false`; the next pass goes on with the workloads not yet examined, when it
+// is told in `skip` how many that wait were examined before: those in Plan::waits.
 struct PassBudget {
   int64_t candidates_max = 200'000;   // nodes looked at
   int64_t starts_max = 1'000;
   int64_t evictions_max = 1'000;
+  int64_t skip = 0;                   // waiting workloads, in order, that need no second look
 };
 
 // One pass: starts, growth of elastic workloads, evictions with claims, and the reasons

@@ -152,14 +152,17 @@ std::optional<std::vector<ReplicaPlacement>> place_gang(Overlay& overlay, const 
 }
 
 bool might_fit(const Room& room, const WorkloadSpec& spec, int64_t replicas) {
+  return most_in_groups(room, spec, replicas) >= replicas;
+}
+
+int64_t most_in_groups(const Room& room, const WorkloadSpec& spec, int64_t enough) {
   int64_t most = 0;
   for (const auto& [shape, group] : room.groups()) {
     if (!may_use_pool(spec, shape.pool)) continue;
-    int64_t each = most_replicas(spec.resources, shape);
-    most += each * static_cast<int64_t>(group->size());
-    if (most >= replicas) return true;
+    most += most_replicas(spec.resources, shape) * static_cast<int64_t>(group->size());
+    if (most >= enough) return enough;
   }
-  return false;
+  return most;
 }
 
 }  // namespace moulin

@@ -37,4 +37,7 @@ Placement placement_on(const Overlay& overlay, const Resources& resources, const
 // any search. Limits are not looked at.
 bool might_fit(const Room& room, const WorkloadSpec& spec, int64_t replicas);
 
+// How many replicas the shapes hold at most, counted up to `enough`.
+int64_t most_in_groups(const Room& room, const WorkloadSpec& spec, int64_t enough);
+
 }  // namespace moulin

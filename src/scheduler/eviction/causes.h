@@ -1,0 +1,47 @@
+// Which workloads an applicant may evict, for which cause, and what protects the others.
+#pragma once
+
+#include <map>
+
+#include "scheduler/applicant.h"
+#include "scheduler/eviction/guarantee_line.h"
+
+namespace moulin {
+
+// What stands between an applicant and a workload that it would like to evict.
+enum class Protection {
+  kNone,        // nothing: it may be evicted
+  kProduction,  // production is never preempted
+  kRank,        // neither a lower class nor, in the same project, a lower priority
+  kGuarantee,   // inside the guarantee of its project
+  kMinRuntime,  // has not run long enough for an eviction by priority
+};
+
+struct Judgement {
+  Cause cause = Cause::kNone;  // not kNone when the protection is kNone
+  Protection protection = Protection::kRank;
+};
+
+// The guarantee lines of the projects that were asked about.
+class GuaranteeLines {
+ public:
+  GuaranteeLines(const Overlay& overlay, const Departures& departures)
+      : overlay_(overlay), departures_(departures) {}
+  const GuaranteeLine& of(const TreeName& project);
+
+ private:
+  const Overlay& overlay_;
+  const Departures& departures_;
+  std::map<TreeName, GuaranteeLine> lines_;
+};
+
+// `victim` is live and stays. `gone` as in GuaranteeLine.
+Judgement judge_eviction(const Applicant& applicant, const Workload& victim, GuaranteeLines& lines,
+                         const Departures& gone, Instant now);
+
+// Everything that the applicant may evict, in no order that matters. Empty quickly when
+// nobody below it is live.
+std::vector<Unit> admissible_units(const Overlay& overlay, const Applicant& applicant, const Departures& departures,
+                                   GuaranteeLines& lines);
+
+}  // namespace moulin

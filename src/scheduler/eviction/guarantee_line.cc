@@ -1,0 +1,64 @@
+#include "scheduler/eviction/guarantee_line.h"
+
+#include "scheduler/limits.h"
+
+namespace moulin {
+
+namespace {
+
+QuotaKey key_of(const Overlay& overlay, const Replica& replica) {
+  const NodeRoom* node = overlay.room().node(replica.placement.node);
+  return {.pool = node ? node->pool : kDefaultPool,
+          .resource = replica.placement.grants.empty() ? Resource::kCpu : Resource::kGpu,
+          .model = {}};
+}
+
+int64_t amount_of(const Placement& placement, Resource resource) {
+  return resource == Resource::kGpu ? placement.gpu_total().milli : placement.cpu.milli;
+}
+
+}  // namespace
+
+GuaranteeLine::GuaranteeLine(const Overlay& overlay, const TreePath& path, const Departures& departures)
+    : overlay_(overlay) {
+  std::map<QuotaKey, int64_t> totals;
+  const Cow<KeySet<HoldKey>>* live = overlay.index().live().find(path.front()->name);
+  if (live == nullptr) return;
+  for (const auto& [hold, member] : **live) {
+    const Workload& workload = *overlay.state().workload(hold.id);
+    if (workload.state == WorkloadState::kStopping) continue;
+    std::optional<QuotaKey> key;
+    int64_t amount = 0;
+    for (const Replica& replica : workload.attempts.back().replicas) {
+      if (!stays(workload, replica, departures)) continue;
+      if (!key) key = key_of(overlay, replica);
+      amount += amount_of(replica.placement, key->resource);
+    }
+    if (!key) continue;
+    int64_t& total = totals[*key];
+    total += amount;
+    entries_[hold.id] = {.key = *key, .up_to = total, .place = entries_.size()};
+    if (!guaranteed_.contains(*key))
+      guaranteed_[*key] = guaranteed(overlay.state(), overlay.index(), path, 0, *key);
+  }
+}
+
+GuaranteeLine::Position GuaranteeLine::position(WorkloadId workload, const Departures& gone) const {
+  const Entry& entry = entries_.at(workload);
+  int64_t up_to = entry.up_to;
+  for (const ReplicaRef& ref : gone) {
+    auto other = entries_.find(ref.workload);
+    if (other == entries_.end() || other->second.key != entry.key || other->second.place > entry.place) continue;
+    const Attempt& attempt = overlay_.state().workload(ref.workload)->attempts.back();
+    const Replica& replica = attempt.replicas[static_cast<size_t>(ref.replica.value)];
+    up_to -= amount_of(replica.placement, entry.key.resource);
+  }
+  return {entry.key, guaranteed_.at(entry.key), up_to};
+}
+
+bool GuaranteeLine::is_above(WorkloadId workload, const Departures& gone) const {
+  Position at = position(workload, gone);
+  return at.up_to > at.guaranteed;
+}
+
+}  // namespace moulin

@@ -1,0 +1,43 @@
+// What a project holds above its guarantee.
+//
+// A guarantee protects an amount, not workloads by name: it is filled by production,
+// class, priority and age, in this order. What lies above the line may be taken by others;
+// a workload that crosses the line may be taken whole. Workloads with GPUs are measured
+// in GPU, others in CPU, in the pool in which they run.
+#pragma once
+
+#include <map>
+
+#include "scheduler/eviction/unit.h"
+
+namespace moulin {
+
+class GuaranteeLine {
+ public:
+  // Of the project whose path it is; what leaves is not counted. The overlay must outlive it.
+  GuaranteeLine(const Overlay& overlay, const TreePath& path, const Departures& departures);
+
+  // Whether some of the workload is above the line when `gone` has left, too. Requires a
+  // workload that stays; `gone` holds none of the departures of the constructor.
+  bool is_above(WorkloadId workload, const Departures& gone) const;
+
+  // The guarantee that protects it, and what stands in it up to this workload.
+  struct Position {
+    QuotaKey key{};
+    int64_t guaranteed = 0;
+    int64_t up_to = 0;
+  };
+  Position position(WorkloadId workload, const Departures& gone) const;
+
+ private:
+  struct Entry {
+    QuotaKey key{};
+    int64_t up_to = 0;  // held by it and those before it
+    size_t place = 0;   // in the order
+  };
+  const Overlay& overlay_;
+  std::map<WorkloadId, Entry> entries_;
+  std::map<QuotaKey, int64_t> guaranteed_;
+};
+
+}  // namespace moulin

@@ -3,6 +3,8 @@
 #include <array>
 #include <optional>
 
+#include "base/text.h"
+
 namespace moulin {
 
 namespace {
@@ -21,7 +23,7 @@ constexpr std::array<Unit, 6> kUnits{{{"d", hours(24).us},
 Error malformed(std::string_view text) {
   return {.code = Code::kInvalid,
           .message = "not a duration",
-          .given = std::string(text.substr(0, 200)),
+          .given = shortened(text),
           .allowed = "a number with a unit, 0 to 10 years, such as 90s, 30m, 1h30m, 2d"};
 }
 
@@ -62,15 +64,18 @@ Result<Duration> parse_duration(std::string_view text) {
 }
 
 std::string to_text(Duration duration) {
-  if (duration.us < 0) return "-" + to_text(Duration{-duration.us});
-  std::string text;
+  if (duration.us == 0) return "0s";
+  std::string text = duration.us < 0 ? "-" : "";
+  // Unsigned, because the most negative duration has no positive twin.
+  uint64_t rest = duration.us < 0 ? 0 - static_cast<uint64_t>(duration.us) : static_cast<uint64_t>(duration.us);
   for (const Unit& unit : kUnits) {
-    if (duration.us < unit.us) continue;
-    text += std::to_string(duration.us / unit.us);
+    auto unit_us = static_cast<uint64_t>(unit.us);
+    if (rest < unit_us) continue;
+    text += std::to_string(rest / unit_us);
     text += unit.name;
-    duration.us %= unit.us;
+    rest %= unit_us;
   }
-  return text.empty() ? "0s" : text;
+  return text;
 }
 
 }  // namespace moulin

@@ -55,7 +55,8 @@ using Status = Result<void>;
 
 }  // namespace moulin
 
-// Unwraps a Result or returns its Error from the enclosing function.
+// Unwraps a Result or returns its Error from the enclosing function. Does not nest:
+// `TRY(f(TRY(g())))` shadows a name, which is an error; give the inner value a name.
 #define TRY(expression)                                                            \
   __extension__({                                                                  \
     auto moulin_try_result = (expression);                                         \

@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 
+#include "base/text.h"
 #include "base/wide.h"
 
 namespace moulin {
@@ -65,7 +66,7 @@ constexpr int64_t kBytesMax = int64_t{1} << 60;
 Error malformed(std::string_view what, std::string_view text, std::string_view allowed) {
   return {.code = Code::kInvalid,
           .message = std::string(what),
-          .given = std::string(text.substr(0, 200)),
+          .given = shortened(text),
           .allowed = std::string(allowed)};
 }
 
@@ -98,7 +99,9 @@ Result<Bytes> parse_bytes(std::string_view text) {
   }
   std::optional<Wide> milli = parse_decimal(number, 3, Wide{kBytesMax} * 1000);
   Wide bytes = milli.value_or(0) * unit_bytes / 1000;
-  if (milli && bytes <= kBytesMax) return Bytes{static_cast<int64_t>(bytes)};
+  // "1.5" would silently be one byte where somebody meant GiB.
+  bool part_of_a_byte = unit_bytes == 1 && number.find('.') != std::string_view::npos;
+  if (milli && bytes <= kBytesMax && !part_of_a_byte) return Bytes{static_cast<int64_t>(bytes)};
   return malformed("not an amount of memory", text,
                    "a number with KiB, MiB, GiB, TiB, kB, MB, GB or TB, such as 20GiB");
 }

@@ -53,7 +53,9 @@ constexpr Bytes gibibytes(int64_t n) { return {n << 30}; }
 Result<int64_t> parse_milli(std::string_view text);
 
 Result<CpuMilli> parse_cpu(std::string_view text);  // "4", "0.5", "500m"
-Result<Bytes> parse_bytes(std::string_view text);   // "20GiB", "512MiB", "1.5GiB", "80GB", "1024"
+// "20GiB", "512MiB", "1.5GiB", "80GB", "1024" (bytes); at most 2^60. A fraction needs a unit
+// ("1.5" is refused); what is left below one byte is dropped.
+Result<Bytes> parse_bytes(std::string_view text);
 
 std::string to_text(Share share);     // "0.25", "2"
 std::string to_text(CpuMilli cpu);    // "0.5", "4"

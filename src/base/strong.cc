@@ -1,5 +1,7 @@
 #include "base/strong.h"
 
+#include "base/text.h"
+
 namespace moulin {
 
 namespace {
@@ -16,7 +18,7 @@ std::string id_text(std::string_view prefix, uint64_t number) {
 Result<uint64_t> parse_id(std::string_view prefix, std::string_view text) {
   Error malformed{.code = Code::kInvalid,
                   .message = "not an id",
-                  .given = std::string(text.substr(0, 200)),
+                  .given = shortened(text),
                   .allowed = std::string(prefix) + " and 13 letters and digits"};
   if (!text.starts_with(prefix) || text.size() != prefix.size() + kDigits) return malformed;
   uint64_t number = 0;

@@ -1,6 +1,6 @@
 #include "shim/supervisor.h"
 
-#include <sys/wait.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -102,6 +102,7 @@ void Supervisor::on_time(Instant now) {
     if (!status_written_ && now >= status_due_) write_status(now);
     return;
   }
+  stop_if_abandoned(now);
   carry_out(contract_.tick(now), now);
   if (alarm_.armed()) alarm_.drain();
   look_for_checkpoint();
@@ -114,6 +115,17 @@ void Supervisor::on_time(Instant now) {
   if (now < usage_due_) return;
   usage_due_ = now + parts_.launch.usage_interval;
   news_ = true;
+}
+
+bool Supervisor::is_lost() const {
+  struct stat facts {};
+  return ::fstat(parts_.folder.number(), &facts) == 0 && facts.st_nlink == 0;
+}
+
+void Supervisor::stop_if_abandoned(Instant now) {
+  if (findable_at_ == Instant{} || control_.has_clients() || !is_lost()) findable_at_ = now;
+  if (now - findable_at_ < kAbandonedAfter || contract_.reason()) return;
+  obey({.reason = ShimEndReason::kStop, .grace = kAbandonedGrace}, now);
 }
 
 void Supervisor::look_for_checkpoint() {
@@ -144,7 +156,7 @@ void Supervisor::write_status(Instant now) {
 bool Supervisor::may_go(Instant now) const {
   if (!state_.exit) return false;
   if (released_) return true;
-  return status_written_ && (!control_.has_clients() || now - ended_at_ >= kLinger);
+  return (status_written_ || is_lost()) && (!control_.has_clients() || now - ended_at_ >= kLinger);
 }
 
 Status Supervisor::write_identity() {

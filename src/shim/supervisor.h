@@ -32,13 +32,18 @@ class Supervisor {
   // All signals are blocked, and the process is single-threaded.
   explicit Supervisor(Parts parts);
 
-  // Returns when the replica has ended, its status is durable, and either nobody is
+  // Returns when the replica has ended, its status is durable (or its folder deleted, so
+  // that nobody can ever read it), and either nobody is
   // connected, or the end was released, or kLinger has passed.
   Status run();
 
   static constexpr Duration kLinger = seconds(30);
   static constexpr Duration kCheckpointInterval = seconds(1);    // between looks without an alarm
   static constexpr Duration kStatusRetry = seconds(1);           // while the status cannot be written
+  // When the attempt folder was deleted, no later server can find us. If none is connected
+  // for this long, the program is asked to stop.
+  static constexpr Duration kAbandonedAfter = seconds(60);
+  static constexpr Duration kAbandonedGrace = seconds(30);
 
  private:
   // Start and end of the tree (supervisor_tree.cc).
@@ -61,6 +66,8 @@ class Supervisor {
   void carry_out(const EndContract::Actions& actions, Instant now);
   void on_time(Instant now);
   void look_for_checkpoint();
+  bool is_lost() const;
+  void stop_if_abandoned(Instant now);
   void write_status(Instant now);
   bool may_go(Instant now) const;
   Status write_identity();
@@ -89,6 +96,7 @@ class Supervisor {
   Instant checkpoint_due_{};
   Instant status_due_{};
   Instant ended_at_{};
+  Instant findable_at_{};    // when somebody was connected, or could have been
 };
 
 }  // namespace moulin

@@ -70,7 +70,7 @@ void fold(State& state, const event::RoleRevoked& event, Instant) { MOULIN_CHECK
 void fold(State& state, const event::NodeRegistered& event, Instant) {
   Node node = event.node;
   if (const Node* known = state.node(node.name)) node.mode = known->mode;
-  state.nodes.set(node.name, Cow<Node>(std::move(node)));
+  state.nodes.set(event.node.name, Cow<Node>(std::move(node)));
 }
 void fold(State& state, const event::NodeModeChanged& event, Instant) {
   state.nodes.at_mutable(event.node).mutate().mode = event.mode;

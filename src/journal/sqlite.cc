@@ -19,10 +19,29 @@ std::string file_of(sqlite3* handle) {
   return name == nullptr || *name == '\0' ? "(no file)" : name;
 }
 
-// What the system said, where it said anything: "No space left on device".
-std::string system_reason(sqlite3* handle) {
-  const int number = sqlite3_system_errno(handle);
-  return number == 0 ? "" : fmt::format(" ({})", std::strerror(number));
+int last_errno_of(sqlite3_file* file) {
+  int number = 0;
+  if (file != nullptr && file->pMethods != nullptr) {
+    file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &number);
+  }
+  return number;
+}
+
+// The errno behind `result`, or 0. SQLite keeps it with the connection, except when a
+// COMMIT fails: then only the file knows.
+int system_error_of(sqlite3* handle, int result) {
+  if (const int number = sqlite3_system_errno(handle); number != 0 || (result & 0xff) != SQLITE_IOERR) return number;
+  for (const int which : {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER}) {
+    sqlite3_file* file = nullptr;
+    sqlite3_file_control(handle, "main", which, &file);
+    if (const int number = last_errno_of(file); number != 0) return number;
+  }
+  return 0;
+}
+
+// What the system said, where it said anything: " (No space left on device)".
+std::string reason(int system_error) {
+  return system_error == 0 ? "" : fmt::format(" ({})", std::strerror(system_error));
 }
 
 Code code_of(int result) {
@@ -67,9 +86,10 @@ const char* advice_for(int result, int system_error) {
 }
 
 Error error_of(sqlite3* handle, int result) {
+  const int system_error = system_error_of(handle, result);
   return {.code = code_of(result),
-          .message = fmt::format("{}: {}{}", file_of(handle), sqlite3_errmsg(handle), system_reason(handle)),
-          .to_do = advice_for(result, sqlite3_system_errno(handle))};
+          .message = fmt::format("{}: {}{}", file_of(handle), sqlite3_errmsg(handle), reason(system_error)),
+          .to_do = advice_for(result, system_error)};
 }
 
 Error error_of(sqlite3_stmt* statement, int result) { return error_of(sqlite3_db_handle(statement), result); }
@@ -138,7 +158,8 @@ Result<Connection> Connection::open(const Location& location) {
   if (result != SQLITE_OK) {
     Error error = error_of(handle, result);
     // A handle that failed to open does not know its file's name.
-    error.message = fmt::format("{}: {}{}", location.path, sqlite3_errmsg(handle), system_reason(handle));
+    error.message =
+        fmt::format("{}: {}{}", location.path, sqlite3_errmsg(handle), reason(system_error_of(handle, result)));
     return error;
   }
   sqlite3_extended_result_codes(handle, 1);

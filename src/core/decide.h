@@ -32,5 +32,6 @@ inline constexpr size_t kTickMax = 1'000;
 inline constexpr size_t kWorkloadsMax = 1'000'000;
 // An idempotency key is kept for this long.
 inline constexpr Duration kRequestKept = hours(24);
+inline constexpr size_t kRequestKeyBytesMax = 200;
 
 }  // namespace moulin

@@ -1,6 +1,7 @@
 // The items of a plan. Each was right in the state that the scheduler saw; one that no
 // longer holds is refused with kConflict and the pass goes on.
 #include <algorithm>
+#include <set>
 
 #include "core/decide_parts.h"
 
@@ -32,12 +33,34 @@ Status start_attempt(Case& c, const Workload& workload, const command::Start& co
 
 Status add_replicas(Case& c, const Workload& workload, const command::Start& command) {
   if (workload.state != WorkloadState::kRunning) return no_longer("no longer running", workload.id);
+  if (workload.eligible_from > c.at()) return no_longer("still in its back-off", workload.id);
   const Attempt& attempt = *workload.live();
   if (!numbered_from(command.item.replicas, static_cast<int32_t>(attempt.replicas.size())))
     return no_longer("its replicas changed", workload.id);
   c.happens(
       event::ReplicasAdded{.workload = workload.id, .attempt = attempt.number, .replicas = command.item.replicas});
   return {};
+}
+
+// Only replicas above the minimum may end alone.
+Status check_surplus(const Workload& victim, const std::vector<ReplicaIndex>& replicas) {
+  if (victim.state != WorkloadState::kRunning) return no_longer("its replicas changed", victim.id);
+  std::set<size_t> leaving;
+  const Attempt& attempt = *victim.live();
+  for (ReplicaIndex index : replicas) {
+    auto at = static_cast<size_t>(index.value);
+    if (index.value < 0 || at >= attempt.replicas.size()) return no_longer("its replicas changed", victim.id);
+    if (attempt.replicas[at].state == ReplicaState::kExited) return no_longer("the replica has ended", victim.id);
+    leaving.insert(at);
+  }
+  int64_t staying = 0;
+  for (size_t i = 0; i < attempt.replicas.size(); ++i) {
+    const Replica& replica = attempt.replicas[i];
+    bool stays = replica.state != ReplicaState::kExited && !replica.end_asked && !leaving.contains(i);
+    staying += stays ? 1 : 0;
+  }
+  if (staying >= victim.spec.replicas.min) return {};
+  return no_longer("fewer than its minimum of replicas would be left", victim.id);
 }
 
 Status check_eviction(const Case& c, const EvictItem& item) {
@@ -50,13 +73,7 @@ Status check_eviction(const Case& c, const EvictItem& item) {
   if (production && !allowed) return no_longer("production is never preempted", item.victim);
   if (item.replicas.empty())
     return attempt.intent == Intent::kStop ? no_longer("the victim is being stopped", item.victim) : Status{};
-  for (ReplicaIndex index : item.replicas) {
-    auto at = static_cast<size_t>(index.value);
-    if (victim->state != WorkloadState::kRunning || at >= attempt.replicas.size())
-      return no_longer("its replicas changed", item.victim);
-    if (attempt.replicas[at].state == ReplicaState::kExited) return no_longer("the replica has ended", item.victim);
-  }
-  return {};
+  return check_surplus(*victim, item.replicas);
 }
 
 void evict(Case& c, const EvictItem& item) {

@@ -27,19 +27,14 @@ void stale(Case& c, const ReplicaKey& key, std::string_view what) {
   c.happens(event::StaleReported{.key = key, .what = std::string(what)});
 }
 
-// Whether the minimum runs once this replica does.
-bool minimum_runs(const Reported& about) {
-  int64_t running = 1;
-  for (const Replica& replica : about.attempt->replicas) running += replica.state == ReplicaState::kRunning ? 1 : 0;
-  return running >= about.workload->spec.replicas.min;
-}
-
 void take(Case& c, const ReplicaStarted& report) {
   Reported about = reported(c.state(), report.key, report.token);
   if (!about) return stale(c, report.key, "replica_started");
   if (about.replica->state != ReplicaState::kPlaced) return;
   c.happens(event::ReplicaRan{.key = report.key, .pid = report.pid});
-  if (about.attempt->state == AttemptState::kStarting && minimum_runs(about)) {
+  Attempt attempt = *about.attempt;
+  attempt.replicas[static_cast<size_t>(report.key.replica.value)].state = ReplicaState::kRunning;
+  if (is_up(*about.workload, attempt)) {
     c.happens(event::AttemptRan{.workload = report.key.workload, .attempt = report.key.attempt});
   }
 }

@@ -46,6 +46,13 @@ Status check_names_differ(const command::Submit& command) {
 // True when this very request was answered before.
 Result<bool> is_repeat(const Case& c, const command::Submit& command) {
   if (command.key.empty()) return false;
+  if (command.key.size() > kRequestKeyBytesMax) {
+    return Error{.code = Code::kInvalid,
+                 .message = "too long",
+                 .field = "Idempotency-Key",
+                 .given = std::to_string(command.key.size()) + " bytes",
+                 .allowed = "at most " + std::to_string(kRequestKeyBytesMax) + " bytes"};
+  }
   const Cow<RememberedRequest>* request = c.state().requests.find({c.actor().user, command.key});
   if (request == nullptr) return false;
   if ((*request)->digest == command.digest) return true;

@@ -82,6 +82,13 @@ Duration back_off(const Retry& retry, int64_t retries) {
   return std::min(pause, kBackOffMax);
 }
 
+bool is_up(const Workload& workload, const Attempt& attempt) {
+  if (attempt.state != AttemptState::kStarting) return false;
+  return std::ranges::count_if(attempt.replicas, [](const Replica& replica) {
+           return replica.state != ReplicaState::kPlaced;
+         }) >= workload.spec.replicas.min;
+}
+
 void end_replica(Case& c, const Workload& workload, const ReplicaExited& report) {
   Attempt attempt = *workload.live();
   Replica& replica = attempt.replicas[static_cast<size_t>(report.key.replica.value)];
@@ -104,8 +111,11 @@ void end_replica(Case& c, const Workload& workload, const ReplicaExited& report)
                                   .counts_as_retry = after.counts_as_retry});
     return;
   }
+  // A member that was asked to end may do so with any status.
   bool gang = workload.spec.kind != Kind::kService;
-  if (gang && !replica.end_asked && !report.exit.clean()) ask_end(c, workload, Intent::kFail, Cause::kGangBelowMinimum);
+  bool by_itself = attempt.intent == Intent::kNone && !replica.end_asked;
+  if (gang && by_itself && !report.exit.clean()) return ask_end(c, workload, Intent::kFail, Cause::kGangBelowMinimum);
+  if (is_up(workload, attempt)) c.happens(event::AttemptRan{.workload = workload.id, .attempt = attempt.number});
 }
 
 }  // namespace moulin

@@ -9,6 +9,10 @@ namespace moulin {
 // first bad one of a gang the others are asked to end.
 void end_replica(Case& c, const Workload& workload, const ReplicaExited& report);
 
+// Whether a starting attempt now runs: its minimum has started. One that has ended since
+// did start; else a quick or a crashing replica would keep the others `starting` for ever.
+bool is_up(const Workload& workload, const Attempt& attempt);
+
 // What an attempt has come to when all its replicas have exited.
 Outcome outcome_of(const Attempt& attempt);
 

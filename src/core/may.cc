@@ -52,7 +52,9 @@ bool may(const State& state, const Actor& actor, Verb verb, const TreeName& at) 
 
 Status require(const State& state, const Actor& actor, Verb verb, const TreeName& at) {
   if (may(state, actor, verb, at)) return {};
-  if (verb != Verb::kSee && !may(state, actor, Verb::kSee, at)) return require(state, actor, Verb::kSee, at);
+  // Everybody knows that there is an organisation; of what else is there, only who may see it.
+  bool hidden = at != kRootTree && !may(state, actor, Verb::kSee, at);
+  if (verb != Verb::kSee && hidden) return require(state, actor, Verb::kSee, at);
   if (verb == Verb::kSee) {
     return Error{.code = Code::kNotFound,
                  .message = "no project or department of this name that you may see",

@@ -7,8 +7,10 @@
 #include <string>
 
 #include "base/json.h"
+#include "cli/access.h"
 #include "journal/sqlite_journal.h"
 #include "journal/verify.h"
+#include "main/surroundings.h"
 #include "main/version.h"
 #include "model/event.h"
 #include "server/data_folder.h"
@@ -34,7 +36,7 @@ Both work beside a running server. Exit status: 0 good, 1 damaged, 2 wrong call.
 
 struct Call {
   std::string verb;
-  std::string data = default_data_folder();
+  std::string data;
   bool json = false;
   bool help = false;
 };
@@ -45,6 +47,7 @@ Result<Call> parse(int argc, char** argv) {
                                  {"help", no_argument, nullptr, 'h'},
                                  {nullptr, 0, nullptr, 0}};
   Call call;
+  call.data = default_data_folder(read_surroundings());
   optind = 1;
   opterr = 0;
   Error usage{

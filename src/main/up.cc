@@ -11,10 +11,12 @@
 #include <thread>
 
 #include "base/json.h"
+#include "cli/access.h"
 #include "engine/gpu/find_gpus.h"
 #include "engine/gpu/host.h"
 #include "engine/local/local_engine.h"
 #include "journal/sqlite_journal.h"
+#include "main/surroundings.h"
 #include "main/version.h"
 #include "server/server.h"
 #include "shim/containment.h"
@@ -50,7 +52,7 @@ Examples:
 constexpr uint16_t kDefaultPort = 6468;
 
 struct UpOptions {
-  std::string data = default_data_folder();
+  std::string data;
   TcpAddress listen{.host = "127.0.0.1", .port = kDefaultPort};
   std::string simulate;
   bool json = false;
@@ -87,6 +89,7 @@ Result<UpOptions> parse(int argc, char** argv) {
       {"simulate", required_argument, nullptr, 's'}, {"json", no_argument, nullptr, 'j'},
       {"help", no_argument, nullptr, 'h'},           {nullptr, 0, nullptr, 0}};
   UpOptions options;
+  options.data = default_data_folder(read_surroundings());
   optind = 1;
   opterr = 0;
   for (int letter = 0; (letter = getopt_long(argc, argv, "h", kLong, nullptr)) != -1;) {

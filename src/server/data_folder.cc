@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -71,14 +70,6 @@ DataFolder::~DataFolder() {
 
 DataFolder::DataFolder(DataFolder&& other) noexcept
     : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
-
-std::string default_data_folder() {
-  auto variable = [](const char* name) { return std::string(std::getenv(name) ? std::getenv(name) : ""); };
-  if (std::string folder = variable("MOULIN_DATA"); !folder.empty()) return folder;
-  if (::geteuid() == 0) return "/var/lib/moulin";
-  if (std::string folder = variable("XDG_DATA_HOME"); !folder.empty()) return folder + "/moulin";
-  return variable("HOME") + "/.local/share/moulin";
-}
 
 Status write_file(const std::string& path, std::string_view bytes, unsigned mode) {
   std::string beside = path + ".new";

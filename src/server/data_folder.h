@@ -38,10 +38,6 @@ class DataFolder {
   int lock_;          // descriptor; -1 when moved from
 };
 
-// Where the data folder is when nobody says: $MOULIN_DATA, else /var/lib/moulin for
-// root, else $XDG_DATA_HOME/moulin or ~/.local/share/moulin.
-std::string default_data_folder();
-
 // Replaces a file as a whole: written beside it with that mode, synced, renamed.
 Status write_file(const std::string& path, std::string_view bytes, unsigned mode);
 

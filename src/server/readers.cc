@@ -2,8 +2,8 @@
 
 namespace moulin {
 
-Readers::Readers(size_t threads, size_t queue_max) : queue_max_(queue_max) {
-  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+Readers::Readers(ReadersOptions options) : options_(options) {
+  for (size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
 Readers::~Readers() {
@@ -18,7 +18,7 @@ Readers::~Readers() {
 Status Readers::run(Task task) {
   {
     std::lock_guard lock(mutex_);
-    if (queue_.size() >= queue_max_) {
+    if (queue_.size() >= options_.queued_max) {
       return Error{.code = Code::kTooMany, .message = "too many questions wait", .to_do = "try again in a second"};
     }
     queue_.push_back(std::move(task));

@@ -12,22 +12,27 @@
 
 namespace moulin {
 
+struct ReadersOptions {
+  size_t threads = 2;
+  size_t queued_max = 1'000;
+};
+
 class Readers {
  public:
   using Task = std::move_only_function<void()>;
 
-  Readers(size_t threads, size_t queue_max);
+  explicit Readers(ReadersOptions options);
   ~Readers();  // runs what is queued, then ends
   Readers(const Readers&) = delete;
   Readers& operator=(const Readers&) = delete;
 
-  // Thread-safe. kTooMany: as many as `queue_max` wait; the task was not taken.
+  // Thread-safe. kTooMany: as many as `queued_max` wait; the task was not taken.
   Status run(Task task);
 
  private:
   void work();
 
-  const size_t queue_max_;
+  const ReadersOptions options_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Task> queue_;

@@ -18,8 +18,6 @@ namespace moulin {
 
 namespace {
 
-constexpr size_t kReaderThreads = 2;
-constexpr size_t kReadsQueuedMax = 1'000;
 constexpr Duration kDrain = seconds(5);
 constexpr size_t kAttemptTokenBytes = 16;
 
@@ -120,7 +118,7 @@ Status Server::Implementation::recover() {
 }
 
 Status Server::Implementation::serve() {
-  readers = std::make_unique<Readers>(kReaderThreads, kReadsQueuedMax);
+  readers = std::make_unique<Readers>(ReadersOptions{});
   world = std::make_unique<World>(World{.reactor = *reactor,
                                         .journal = *parts.journal,
                                         .events = events,

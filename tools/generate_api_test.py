@@ -29,7 +29,10 @@ components:
   schemas:
     Wish: {type: object, description: A wish, properties: {size: {type: integer, description: How large}}}
     Thing:
-      {type: object, description: A thing, required: [size], properties: {size: {type: integer, description: How large}}}
+      type: object
+      description: A thing
+      required: [size]
+      properties: {size: {type: integer, description: How large}}
 """)
 
 

@@ -104,13 +104,15 @@ bool is_allowed_host(std::string_view host, const HostPolicy& policy) {
   return is_loopback_name(host) || std::ranges::find(policy.names, host) != policy.names.end();
 }
 
-Error foreign(std::string message, std::string field, const std::string& given) {
+Error foreign(std::string message, std::string field, const std::string& given, const HostPolicy& policy) {
+  std::string allowed = "localhost, 127.0.0.1, [::1]";
+  for (const std::string& name : policy.names) allowed += ", " + name;
   return {.code = Code::kForbidden,
           .message = std::move(message),
           .field = std::move(field),
           .given = shortened(given),
-          .allowed = "localhost, 127.0.0.1, [::1] and the names given with --host-name",
-          .to_do = "use one of these names, or start the server with --host-name"};
+          .allowed = std::move(allowed),
+          .to_do = "reach the server under one of these names"};
 }
 
 }  // namespace
@@ -208,14 +210,15 @@ Status check_host(const Headers& headers, const HostPolicy& policy) {
   }
   const std::string& given = *find_header(headers, "host");
   const HostAndPort host = TRY(parse_host(given));
-  if (!is_allowed_host(host.host, policy)) return foreign("this server does not answer to that name", "Host", given);
+  if (!is_allowed_host(host.host, policy))
+    return foreign("this server does not answer to that name", "Host", given, policy);
   return {};
 }
 
 Status check_origin(const Headers& headers, const HostPolicy& policy) {
   const std::string* origin = find_header(headers, "origin");
   if (origin == nullptr) return {};
-  const Error refusal = foreign("a page of another site may not change anything here", "Origin", *origin);
+  const Error refusal = foreign("a page of another site may not change anything here", "Origin", *origin, policy);
   std::string_view rest = *origin;
   if (rest.starts_with("https://")) {
     rest.remove_prefix(8);

@@ -33,7 +33,8 @@ std::string Table::line(const std::vector<Cell>& cells, const std::vector<size_t
   for (size_t i = 0; i < last; ++i) {
     if (widths[i] == 0) continue;
     std::string text = cells[i].text;
-    size_t room = view.width > 0 ? static_cast<size_t>(view.width) - std::min(used, static_cast<size_t>(view.width)) : 0;
+    size_t room =
+        view.width > 0 ? static_cast<size_t>(view.width) - std::min(used, static_cast<size_t>(view.width)) : 0;
     if (i + 1 == last && view.width > 0 && room >= 8) text = cut_to(text, room);
     std::string blanks(widths[i] - std::min(widths[i], columns_of(text)), ' ');
     if (columns_[i].align == Align::kRight) gap += blanks;

@@ -13,9 +13,9 @@ namespace moulin {
 struct View {
   enum class Colour { kOff, kOn };
   Colour colour = Colour::kOff;
-  int32_t width = 0;        // columns of the terminal; 0: no terminal, nothing is cut
-  WallTime now{};           // for "5m ago" and "in 2h"
-  Duration utc_offset{};    // of the local time zone, east is positive
+  int32_t width = 0;      // columns of the terminal; 0: no terminal, nothing is cut
+  WallTime now{};         // for "5m ago" and "in 2h"
+  Duration utc_offset{};  // of the local time zone, east is positive
 };
 
 enum class Ink { kPlain, kBold, kDim, kRed, kGreen, kYellow, kBlue, kCyan };

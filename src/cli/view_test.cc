@@ -14,7 +14,8 @@ TEST_CASE("colours only when the view has them") {
 
 TEST_CASE("what others wrote cannot move the cursor") {
   CHECK(printable("a\x1b[2Jb\nc\td\x7f") == "a\\x1b[2Jb\\nc\\td\\x7f");
-  CHECK(printable("a\xc2\x9b" "31m") == "a\\x9b31m");
+  CHECK(printable("a\xc2\x9b"
+                  "31m") == "a\\x9b31m");
   CHECK(printable("häß 日本") == "häß 日本");
 }
 

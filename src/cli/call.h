@@ -1,0 +1,47 @@
+// Arguments of the program as one verb with its options.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/verb.h"
+
+namespace moulin {
+
+// One parsed call. Options are known to the verb and have a value where they need one.
+class Call {
+ public:
+  enum class Form { kText, kJson };
+
+  const Verb* verb = nullptr;  // null: none was named, the overall help is wanted
+  Form form = Form::kText;
+  bool wants_help = false;
+  std::vector<std::string> words{};    // as many as the verb takes, unless help is wanted
+  std::vector<std::string> command{};  // after `--`
+
+  bool has(std::string_view option) const { return values_.contains(std::string(check_known(option))); }
+  // The value given last; nullptr when absent.
+  const std::string* value(std::string_view option) const;
+  // All values of a repeated option, in order.
+  std::vector<std::string> values(std::string_view option) const;
+
+  void add(std::string_view option, std::string value) { values_[std::string(option)].push_back(std::move(value)); }
+
+ private:
+  std::string_view check_known(std::string_view option) const;
+  std::map<std::string, std::vector<std::string>> values_;
+};
+
+// `arguments` without the name of the program. Options may stand before, between and
+// after words, up to `--`. Every verb also has --json, --help and -h. Errors are kInvalid
+// and say what was meant, if that can be guessed.
+Result<Call> parse_call(std::span<const Verb> verbs, std::span<const std::string_view> arguments);
+
+// A value of an option, or of a word on the command line, that is no whole number.
+Result<int64_t> parse_integer(std::string_view what, std::string_view text);
+
+}  // namespace moulin

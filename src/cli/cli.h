@@ -1,0 +1,10 @@
+// The command line: every verb that talks to a server.
+#pragma once
+
+namespace moulin {
+
+// Runs one call and gives the exit status; docs/cli.md lists them. To be called once,
+// before any thread is started: it may block signals.
+int cli_main(int argc, char** argv);
+
+}  // namespace moulin

@@ -1,0 +1,20 @@
+// The tables of verbs by topic; verbs.cc puts them together.
+#pragma once
+
+#include <span>
+
+#include "cli/verb.h"
+
+namespace moulin {
+
+std::span<const Verb> main_verbs();      // up: main's own, here for the help
+std::span<const Verb> submit_verbs();    // run, apply
+std::span<const Verb> workload_verbs();  // ps, show, why, stop, pause, resume, queue
+std::span<const Verb> follow_verbs();    // logs, events
+std::span<const Verb> tree_verbs();      // quota, project, department
+std::span<const Verb> identity_verbs();  // whoami, user, token, role
+std::span<const Verb> hardware_verbs();  // gpus, node
+std::span<const Verb> server_verbs();    // doctor, down, version
+std::span<const Verb> journal_verbs();   // journal: main's own too
+
+}  // namespace moulin

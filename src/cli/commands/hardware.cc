@@ -1,0 +1,79 @@
+// gpus, node.
+#include "cli/render/hardware.h"
+#include "cli/commands/groups.h"
+#include "cli/commands/pages.h"
+#include "cli/session.h"
+
+namespace moulin {
+
+namespace {
+
+constexpr std::string_view kGroup = "Hardware";
+
+Result<int> gpus(Session& session) {
+  wire::ListGpus wanted;
+  std::string project = session.surroundings().variable("MOULIN_PROJECT");
+  if (const std::string* named = session.call().value("project")) project = *named;
+  if (!project.empty()) wanted.project = project;
+  return session.show(TRY(session.ask(wanted)), render_free_gpus);
+}
+
+Result<int> node_list(Session& session) {
+  wire::ListNodes wanted;
+  if (const std::string* pool = session.call().value("pool")) wanted.pool = *pool;
+  return session.show(TRY(all_pages(session, wanted)), render_nodes);
+}
+
+template <class Operation>
+Result<int> on_node(Session& session) {
+  return session.show(TRY(session.ask(Operation{.node = session.call().words.front()})), render_node);
+}
+
+Result<int> forget_faults(Session& session) {
+  const std::vector<std::string>& words = session.call().words;
+  TRY(session.ask(wire::ForgetGpuFaults{.node = words[0], .gpu = words[1]}));
+  session.console().note("Forgotten; the next look at the device decides.");
+  return 0;
+}
+
+constexpr OptionSpec kGpusOptions[] = {{.name = "project",
+                                        .letter = 'p',
+                                        .value = "NAME",
+                                        .help = "within the quota of this project (unless given: default)"}};
+constexpr OptionSpec kNodeOptions[] = {{.name = "pool", .value = "POOL", .help = "only of this pool"}, kLimitOption};
+
+constexpr Verb node_verb(std::string_view name, std::string_view summary, Result<int> (*run)(Session&)) {
+  return {.name = name,
+          .group = kGroup,
+          .arguments = "NODE",
+          .words_min = 1,
+          .words_max = 1,
+          .summary = summary,
+          .run = run};
+}
+
+constexpr Verb kVerbs[] = {
+    {.name = "gpus", .group = kGroup, .summary = "what is free for me now", .options = kGpusOptions, .run = gpus},
+    {.name = "node list",
+     .group = kGroup,
+     .summary = "nodes and what is free on them",
+     .options = kNodeOptions,
+     .run = node_list},
+    node_verb("node show", "one node with its devices", on_node<wire::ShowNode>),
+    node_verb("node cordon", "start nothing new there", on_node<wire::CordonNode>),
+    node_verb("node drain", "and let what runs there move away", on_node<wire::DrainNode>),
+    node_verb("node uncordon", "let it take work again", on_node<wire::UncordonNode>),
+    {.name = "node forget-faults",
+     .group = kGroup,
+     .arguments = "NODE GPU-UUID",
+     .words_min = 2,
+     .words_max = 2,
+     .summary = "judge a repaired or reset device anew",
+     .run = forget_faults},
+};
+
+}  // namespace
+
+std::span<const Verb> hardware_verbs() { return kVerbs; }
+
+}  // namespace moulin

@@ -1,0 +1,145 @@
+// whoami, user, token, role.
+#include "cli/render/identity.h"
+#include "cli/commands/groups.h"
+#include "cli/session.h"
+
+namespace moulin {
+
+namespace {
+
+constexpr std::string_view kGroup = "People";
+
+Result<int> whoami(Session& session) { return session.show(TRY(session.ask(wire::WhoAmI{})), render_myself); }
+
+Result<int> user_list(Session& session) { return session.show(TRY(session.ask(wire::ListUsers{})), render_users); }
+
+Result<int> user_create(Session& session) {
+  wire::NewUser user{.name = session.call().words.front()};
+  if (const std::string* account = session.call().value("account")) user.account = *account;
+  wire::User made = TRY(session.ask(wire::CreateUser{}, user));
+  if (session.console().is_json()) {
+    session.console().print_json(wire::write(made));
+  } else {
+    session.console().print(render_users({.items = {made}}, session.console().view()));
+    session.console().note("They may do nothing yet: moulin role grant " + made.name + " member at PROJECT");
+  }
+  return 0;
+}
+
+Result<int> user_delete(Session& session) {
+  TRY(session.ask(wire::RemoveUser{.user = session.call().words.front()}));
+  session.console().note("Removed " + session.call().words.front() + " with all tokens and roles.");
+  return 0;
+}
+
+Result<int> token_list(Session& session) { return session.show(TRY(session.ask(wire::ListTokens{})), render_tokens); }
+
+Result<int> token_create(Session& session) {
+  wire::NewToken token;
+  if (const std::string* user = session.call().value("user")) token.user = *user;
+  if (const std::string* label = session.call().value("label")) token.label = *label;
+  if (const std::string* expires = session.call().value("expires")) token.expires_in = *expires;
+  return session.show(TRY(session.ask(wire::IssueToken{}, token)), render_issued_token);
+}
+
+Result<int> token_revoke(Session& session) {
+  const std::string& text = session.call().words.front();
+  TokenId id{TRY(at_path("ID", parse_id(TokenTag::kPrefix, text)))};
+  TRY(session.ask(wire::RevokeToken{.token = id}));
+  session.console().note("Revoked " + text + ".");
+  return 0;
+}
+
+Result<int> role_list(Session& session) {
+  return session.show(TRY(session.ask(wire::ListBindings{})), render_bindings);
+}
+
+// USER ROLE at NAME.
+Result<wire::Binding> read_binding(const Call& call) {
+  const std::vector<std::string>& words = call.words;
+  if (words[2] != "at") {
+    return Error{.code = Code::kInvalid,
+                 .message = "is no sentence of this verb",
+                 .given = words[2],
+                 .allowed = "USER ROLE at NAME, such as: ada member at nlp"};
+  }
+  return wire::Binding{
+      .user = words[0], .at = words[3], .role = TRY(at_path("ROLE", parse_word<Role>("role", words[1])))};
+}
+
+Result<int> role_grant(Session& session) {
+  wire::Binding binding = TRY(read_binding(session.call()));
+  wire::NewBinding wanted{.user = binding.user, .at = binding.at, .role = binding.role};
+  wire::BindingList given{.items = {TRY(session.ask(wire::GrantRole{}, wanted))}};
+  return session.show(given, render_bindings);
+}
+
+Result<int> role_revoke(Session& session) {
+  wire::Binding binding = TRY(read_binding(session.call()));
+  TRY(session.ask(wire::RevokeRole{.user = binding.user, .at = binding.at, .role = binding.role}));
+  session.console().note("Taken back.");
+  return 0;
+}
+
+constexpr OptionSpec kUserOptions[] = {
+    {.name = "account", .value = "NAME", .help = "Unix account that runs their replicas"}};
+constexpr OptionSpec kTokenOptions[] = {
+    {.name = "user", .value = "NAME", .help = "for this user (unless given: yourself)"},
+    {.name = "label", .value = "TEXT", .help = "what it is for"},
+    {.name = "expires", .value = "DURATION", .help = "such as 30d (unless given: never)"}};
+
+constexpr Verb kVerbs[] = {
+    {.name = "whoami", .group = kGroup, .summary = "whose token this is and what it may", .run = whoami},
+    {.name = "user list", .group = kGroup, .summary = "users", .run = user_list},
+    {.name = "user create",
+     .group = kGroup,
+     .arguments = "NAME",
+     .words_min = 1,
+     .words_max = 1,
+     .summary = "a new user",
+     .options = kUserOptions,
+     .run = user_create},
+    {.name = "user delete",
+     .group = kGroup,
+     .arguments = "NAME",
+     .words_min = 1,
+     .words_max = 1,
+     .summary = "remove a user with all tokens and roles",
+     .run = user_delete},
+    {.name = "token list", .group = kGroup, .summary = "your tokens; an administrator sees all", .run = token_list},
+    {.name = "token create",
+     .group = kGroup,
+     .summary = "a new token; it is shown this once",
+     .options = kTokenOptions,
+     .run = token_create},
+    {.name = "token revoke",
+     .group = kGroup,
+     .arguments = "ID",
+     .words_min = 1,
+     .words_max = 1,
+     .summary = "make a token worthless",
+     .run = token_revoke},
+    {.name = "role list", .group = kGroup, .summary = "who may what and where", .run = role_list},
+    {.name = "role grant",
+     .group = kGroup,
+     .arguments = "USER ROLE at NAME",
+     .words_min = 4,
+     .words_max = 4,
+     .summary = "let a user be viewer, member or admin somewhere",
+     .details = "NAME is a project, a department or `organisation`; the role holds for all below it.\n\n"
+                "Example:\n  moulin role grant ada member at nlp\n",
+     .run = role_grant},
+    {.name = "role revoke",
+     .group = kGroup,
+     .arguments = "USER ROLE at NAME",
+     .words_min = 4,
+     .words_max = 4,
+     .summary = "take a role back",
+     .run = role_revoke},
+};
+
+}  // namespace
+
+std::span<const Verb> identity_verbs() { return kVerbs; }
+
+}  // namespace moulin

@@ -1,0 +1,12 @@
+// Options that several verbs have.
+#pragma once
+
+#include "cli/verb.h"
+
+namespace moulin {
+
+inline constexpr OptionSpec kProjectOption{
+    .name = "project", .letter = 'p', .value = "NAME", .help = "when several projects have a workload of that name"};
+inline constexpr OptionSpec kNamedWorkloadOptions[] = {kProjectOption};
+
+}  // namespace moulin

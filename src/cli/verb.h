@@ -1,0 +1,45 @@
+// What the command line can do, as a table: names, options and help of each verb, and
+// the function that does it. The parser (call.h) and the help (help.h) read it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace moulin {
+
+class Session;
+
+struct OptionSpec {
+  enum class Repeat { kOnce, kMany };
+  std::string_view name;     // "gpu": written --gpu
+  char letter = 0;           // 'f': also written -f
+  std::string_view value{};  // what it takes, for the help: "FILE"; empty: nothing
+  std::string_view help;
+  Repeat repeat = Repeat::kOnce;
+};
+
+struct Verb {
+  enum class Tail { kNone, kCommand };  // kCommand: `-- CMD...` at the end, needed
+  std::string_view name;                // "run", "project create"
+  std::string_view group;               // heading in the overall help
+  std::string_view arguments{};         // for the help: "ID", "NAME..."
+  size_t words_min = 0;
+  size_t words_max = 0;
+  Tail tail = Tail::kNone;
+  std::string_view summary;  // one line
+  std::span<const OptionSpec> options{};
+  std::string_view details{};  // paragraphs and examples below the options
+  // The exit status. Null: the verb is main's own and stands here for the help.
+  Result<int> (*run)(Session&) = nullptr;
+};
+
+// All verbs in the order of the help.
+std::span<const Verb> verbs();
+
+// Words of the product that are no verb yet, so that they are refused by name.
+std::span<const std::string_view> verbs_not_built();
+
+}  // namespace moulin

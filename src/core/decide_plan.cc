@@ -89,6 +89,16 @@ void evict(Case& c, const EvictItem& item) {
   }
 }
 
+// Who waits; or who is moved, and claims its next place before it leaves this one.
+Status check_claimant(const Case& c, const command::Evict& command) {
+  WorkloadId id = command.claim->owner;
+  const Workload* owner = c.state().workload(id);
+  bool moves = std::ranges::any_of(
+      command.evictions, [id](const EvictItem& item) { return item.victim == id && item.replicas.empty(); });
+  if (owner != nullptr && (moves || owner->state == WorkloadState::kWaiting)) return {};
+  return no_longer("the claimant no longer waits", id);
+}
+
 }  // namespace
 
 Status judge(Case& c, const command::Start& command) {
@@ -100,11 +110,7 @@ Status judge(Case& c, const command::Start& command) {
 
 Status judge(Case& c, const command::Evict& command) {
   for (const EvictItem& item : command.evictions) TRY(check_eviction(c, item));
-  if (command.claim) {
-    const Workload* owner = c.state().workload(command.claim->owner);
-    if (owner == nullptr || owner->state != WorkloadState::kWaiting)
-      return no_longer("the claimant no longer waits", command.claim->owner);
-  }
+  if (command.claim) TRY(check_claimant(c, command));
   for (const EvictItem& item : command.evictions) evict(c, item);
   if (command.claim) c.happens(event::ClaimMade{*command.claim});
   return {};

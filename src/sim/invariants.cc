@@ -123,7 +123,8 @@ Violation check_claims(const State& state) {
   for (const auto& [owner, claim] : state.claims) {
     const Workload* workload = state.workload(owner);
     if (workload == nullptr) return fmt::format("a claim of {}, which is not there", to_text(owner));
-    if (workload->state != WorkloadState::kWaiting)
+    bool moves = workload->state == WorkloadState::kStopping && workload->live()->evicted_for == owner;
+    if (workload->state != WorkloadState::kWaiting && !moves)
       return fmt::format("{} holds a claim and is {}", name_of(*workload), to_text(workload->state));
     if (claim->owner != owner) return fmt::format("the claim of {} names another owner", name_of(*workload));
   }

@@ -29,7 +29,7 @@ Violation check_event(const State& before, const Event& event, const State& afte
 //   - no device is given beyond 1000 thousandths or its memory, no node beyond its CPU
 //     and memory
 //   - the names are exactly those of the unfinished workloads
-//   - claims belong to workloads that wait
+//   - claims belong to workloads that wait, or leave in order to be moved
 Violation check_state(const State& state);
 
 // What holds when all events of a command have been applied.

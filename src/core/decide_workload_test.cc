@@ -1,0 +1,222 @@
+// Every command in every state of a workload.
+#include <doctest/doctest.h>
+
+#include <functional>
+
+#include "base/text.h"
+#include "core/testing.h"
+
+namespace moulin {
+
+namespace {
+
+// A way to bring a workload of one to three replicas into a state.
+struct Situation {
+  std::string_view name;
+  std::function<void(TestCluster&, WorkloadId)> bring;
+};
+
+void ask(TestCluster& cluster, WorkloadId id, Intent intent) {
+  if (intent == Intent::kPause) cluster.must(command::Pause{id});
+  if (intent == Intent::kStop) cluster.must(command::Stop{id});
+  if (intent == Intent::kPreempt)
+    cluster.must(command::Evict{.evictions = {{.victim = id, .replicas = {}, .cause = Cause::kDrain}}, .claim = {}});
+  if (intent == Intent::kFail) {
+    cluster.now = cluster.now + hours(8);
+    cluster.must(command::Tick{});
+  }
+}
+
+const std::vector<Situation>& situations() {
+  using C = TestCluster;
+  static const std::vector<Situation> list{
+      {"waiting", [](C&, WorkloadId) {}},
+      {"starting", [](C& c, WorkloadId id) { c.start(id); }},
+      {"running", [](C& c, WorkloadId id) { c.run(id); }},
+      {"pausing", [](C& c, WorkloadId id) { c.run(id); ask(c, id, Intent::kPause); }},
+      {"preempting", [](C& c, WorkloadId id) { c.run(id); ask(c, id, Intent::kPreempt); }},
+      {"failing", [](C& c, WorkloadId id) { c.run(id); ask(c, id, Intent::kFail); }},
+      {"stopping", [](C& c, WorkloadId id) { c.run(id); ask(c, id, Intent::kStop); }},
+      {"paused", [](C& c, WorkloadId id) { c.must(command::Pause{id}); }},
+      {"succeeded", [](C& c, WorkloadId id) { c.run(id); c.end(id, {.code = 0}); }},
+      {"failed", [](C& c, WorkloadId id) { c.run(id); c.end(id, {.code = 1}); }},
+      {"stopped", [](C& c, WorkloadId id) { c.must(command::Stop{id}); }},
+      {"back_off", [](C& c, WorkloadId id) {
+         c.run(id);
+         Exit gone{.error = "gone"};
+         gone.vanished = true;
+         c.end(id, gone);
+       }},
+  };
+  return list;
+}
+
+CommandBody make_command(TestCluster& cluster, std::string_view word, WorkloadId id) {
+  if (word == "stop") return command::Stop{id};
+  if (word == "pause") return command::Pause{id};
+  if (word == "resume") return command::Resume{id};
+  if (word == "start") return cluster.start_command(id, 1);
+  if (word == "grow") return cluster.surplus_command(id, 1);
+  if (word == "evict")
+    return command::Evict{.evictions = {{.victim = id, .replicas = {}, .cause = Cause::kHigherClass}}, .claim = {}};
+  if (word == "shrink")
+    return command::Evict{.evictions = {{.victim = id, .replicas = {{0}}, .cause = Cause::kHigherClass}}, .claim = {}};
+  if (word == "claim")
+    return command::Evict{.evictions = {}, .claim = Claim{.owner = id, .places = {}, .victims = {}}};
+  if (word == "started") return cluster.started(id, 0);
+  if (word == "exited") return cluster.exited(id, 0, {.code = 0});
+  if (word == "checkpoint") return command::TakeReport{CheckpointSeen{.key = cluster.key(id, 0), .token = "token"}};
+  if (word == "usage") return command::TakeReport{UsageMeasured{.key = cluster.key(id, 0), .token = "token", .usage = {}}};
+  if (word == "stranger") return command::TakeReport{StrangerFound{.key = cluster.key(id, 0), .token = "token"}};
+  FAIL("no such command: " << word);
+  return command::Tick{};
+}
+
+struct Row {
+  std::string_view command;
+  // What comes of it in each situation, in their order: events, "-" for nothing, or the
+  // code of a refusal.
+  std::array<std::string_view, 12> comes;
+};
+
+// clang-format off
+const std::array kTable = std::to_array<Row>({
+  //              waiting, starting, running, pausing, preempting, failing, stopping, paused, succeeded, failed, stopped, back_off
+  {"stop",       {"workload_stopped", "end_asked", "end_asked", "end_asked", "end_asked", "end_asked", "-", "workload_stopped", "conflict", "conflict", "-", "workload_stopped"}},
+  {"pause",      {"workload_paused", "end_asked", "end_asked", "-", "conflict", "conflict", "conflict", "-", "conflict", "conflict", "conflict", "workload_paused"}},
+  {"resume",     {"conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "workload_resumed", "conflict", "conflict", "conflict", "conflict"}},
+  {"start",      {"attempt_started", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict"}},
+  {"grow",       {"conflict", "conflict", "replicas_added", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict"}},
+  {"evict",      {"conflict", "end_asked", "end_asked", "end_asked", "-", "-", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict"}},
+  {"shrink",     {"conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict"}},
+  {"claim",      {"claim_made", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "claim_made"}},
+  {"started",    {"stale_reported", "replica_ran attempt_ran", "-", "-", "-", "-", "-", "stale_reported", "stale_reported", "stale_reported", "stale_reported", "stale_reported"}},
+  {"exited",     {"stale_reported", "replica_ended attempt_ended", "replica_ended attempt_ended", "replica_ended attempt_ended", "replica_ended attempt_ended", "replica_ended attempt_ended", "replica_ended attempt_ended", "stale_reported", "stale_reported", "stale_reported", "stale_reported", "stale_reported"}},
+  {"checkpoint", {"stale_reported", "checkpoint_written", "checkpoint_written", "checkpoint_written", "checkpoint_written", "checkpoint_written", "checkpoint_written", "stale_reported", "stale_reported", "stale_reported", "stale_reported", "stale_reported"}},
+  {"usage",      {"stale_reported", "usage_recorded", "usage_recorded", "usage_recorded", "usage_recorded", "usage_recorded", "usage_recorded", "stale_reported", "stale_reported", "stale_reported", "stale_reported", "stale_reported"}},
+  {"stranger",   {"stranger_end_asked", "-", "-", "-", "-", "-", "-", "stranger_end_asked", "stranger_end_asked", "stranger_end_asked", "stranger_end_asked", "stranger_end_asked"}},
+});
+// clang-format on
+
+// An elastic job of one to three replicas, with a limit that can be reached.
+WorkloadSpec elastic_spec() {
+  WorkloadSpec spec = TestCluster::make_spec("train");
+  spec.replicas = {.min = 1, .max = 3};
+  spec.duration_limit = hours(8);
+  return spec;
+}
+
+}  // namespace
+
+TEST_CASE("every command in every state has the answer of the table") {
+  for (const Row& row : kTable) {
+    for (size_t i = 0; i < situations().size(); ++i) {
+      TestCluster cluster;
+      WorkloadId id = cluster.submit(elastic_spec());
+      situations()[i].bring(cluster, id);
+      State before = cluster.core.state();
+      std::vector<std::string> words = cluster.outcome(make_command(cluster, row.command, id));
+      CAPTURE(row.command);
+      CAPTURE(situations()[i].name);
+      CHECK((words.empty() ? "-" : join(words, " ")) == row.comes[i]);
+      bool unchanged = row.comes[i] == "-" || row.comes[i] == "conflict";
+      if (unchanged) CHECK(cluster.core.state().sequence == before.sequence);
+    }
+  }
+}
+
+TEST_CASE("a workload that is not there is not found, and reports about it are stale") {
+  TestCluster cluster;
+  for (const Row& row : kTable) {
+    std::vector<std::string> words = cluster.outcome(make_command(cluster, row.command, {77}));
+    bool user_command = row.command == "stop" || row.command == "pause" || row.command == "resume";
+    CAPTURE(row.command);
+    if (user_command) CHECK(words == std::vector<std::string>{"not_found"});
+    else CHECK(words.size() == 1);
+    CHECK(cluster.core.state().workloads.empty());
+  }
+}
+
+TEST_CASE("a stronger intent replaces a weaker one and never the reverse") {
+  const std::array order{Intent::kPause, Intent::kPreempt, Intent::kFail, Intent::kStop};
+  for (Intent first : order) {
+    for (Intent second : order) {
+      TestCluster cluster;
+      WorkloadId id = cluster.submit(elastic_spec());
+      cluster.run(id);
+      ask(cluster, id, first);
+      Result<Events> done = Events{};
+      if (second == Intent::kPause) done = cluster.give(command::Pause{id});
+      if (second == Intent::kStop) done = cluster.give(command::Stop{id});
+      if (second == Intent::kPreempt)
+        done = cluster.give(command::Evict{.evictions = {{.victim = id, .replicas = {}, .cause = Cause::kDrain}}, .claim = {}});
+      if (second == Intent::kFail && first != Intent::kFail) ask(cluster, id, second);
+      CHECK(cluster.workload(id).live()->intent == std::max(first, second));
+    }
+  }
+}
+
+TEST_CASE("only surplus replicas are evicted alone, and each once") {
+  TestCluster cluster;
+  WorkloadId id = cluster.submit(elastic_spec());
+  cluster.run(id);
+  cluster.must(cluster.surplus_command(id, 2));
+  auto shrink = [&](std::vector<ReplicaIndex> replicas) {
+    return cluster.outcome(command::Evict{
+        .evictions = {{.victim = id, .replicas = std::move(replicas), .cause = Cause::kHigherClass}}, .claim = {}});
+  };
+  CHECK(shrink({{0}, {1}, {2}}) == std::vector<std::string>{"conflict"});
+  CHECK(shrink({{3}}) == std::vector<std::string>{"conflict"});
+  CHECK(shrink({{-1}}) == std::vector<std::string>{"conflict"});
+  CHECK(shrink({{2}}) == std::vector<std::string>{"replica_end_asked"});
+  CHECK(shrink({{2}}).empty());
+  CHECK(shrink({{1}}) == std::vector<std::string>{"replica_end_asked"});
+  CHECK(shrink({{0}}) == std::vector<std::string>{"conflict"});
+}
+
+TEST_CASE("production is preempted only where its place goes away") {
+  for (size_t i = 0; i < kWords<Cause>.size(); ++i) {
+    auto cause = static_cast<Cause>(i);
+    TestCluster cluster;
+    WorkloadSpec spec = elastic_spec();
+    spec.priority_class = Class::kProduction;
+    WorkloadId id = cluster.submit(spec);
+    cluster.run(id);
+    bool allowed = cause == Cause::kDrain || cause == Cause::kUnhealthy || cause == Cause::kGangBelowMinimum;
+    std::vector<std::string> words =
+        cluster.outcome(command::Evict{.evictions = {{.victim = id, .replicas = {}, .cause = cause}}, .claim = {}});
+    CAPTURE(to_text(cause));
+    CHECK(words == std::vector<std::string>{allowed ? "end_asked" : "conflict"});
+  }
+}
+
+TEST_CASE("evictions with a claim happen all or not at all") {
+  TestCluster cluster;
+  WorkloadId victim = cluster.submit(elastic_spec());
+  cluster.run(victim);
+  WorkloadId owner = cluster.submit(TestCluster::make_spec("owner"));
+  Claim claim{.owner = owner, .places = cluster.places(0, 1), .victims = {victim}, .expires = cluster.now + minutes(3)};
+  EvictItem good{.victim = victim, .replicas = {}, .cause = Cause::kHigherClass, .beneficiary = owner};
+  EvictItem gone{.victim = {99}, .replicas = {}, .cause = Cause::kHigherClass, .beneficiary = owner};
+  CHECK(cluster.outcome(command::Evict{.evictions = {good, gone}, .claim = claim}) == std::vector<std::string>{"conflict"});
+  CHECK(cluster.workload(victim).state == WorkloadState::kRunning);
+  CHECK(cluster.core.state().claims.empty());
+  CHECK(cluster.outcome(command::Evict{.evictions = {good}, .claim = claim}) ==
+        std::vector<std::string>{"end_asked", "claim_made"});
+  CHECK(cluster.workload(victim).live()->evicted_for == owner);
+  SUBCASE("the claim is let go when its owner is stopped; the victim leaves all the same") {
+    cluster.must(command::Stop{owner});
+    CHECK(cluster.core.state().claims.empty());
+    CHECK(cluster.workload(victim).state == WorkloadState::kStopping);
+  }
+  SUBCASE("and when it is paused") {
+    cluster.must(command::Pause{owner});
+    CHECK(cluster.core.state().claims.empty());
+  }
+  SUBCASE("and when it expires") {
+    cluster.now = cluster.now + minutes(3);
+    CHECK(words_of(cluster.must(command::Tick{})) == std::vector<std::string>{"claim_released"});
+  }
+}
+
+}  // namespace moulin

@@ -198,13 +198,15 @@ class Parser {
 
   Status check_counts() const {
     const Verb& verb = *call_.verb;
-    bool takes_command = verb.tail == Verb::Tail::kCommand;
-    if (takes_command && !has_tail_) {
-      return usage("the command is missing", call_.words.empty() ? "" : call_.words.front(),
-                   fmt::format("write it after `--`: moulin {} [options] -- CMD...", verb.name));
+    bool takes_command = verb.tail == Verb::Tail::kMayCommand;
+    if (takes_command && has_tail_ && call_.command.empty()) {
+      return usage("the command after `--` is empty", "", see_help(verb));
     }
-    if (takes_command && call_.command.empty()) return usage("the command after `--` is empty", "", see_help(verb));
     if (!takes_command && has_tail_) return usage("takes no command after `--`", "", see_help(verb));
+    if (takes_command && !call_.words.empty()) {
+      return usage("a command stands after `--`", call_.words.front(),
+                   fmt::format("write: moulin {} [options] -- CMD...", verb.name));
+    }
     if (call_.words.size() < verb.words_min) {
       return usage(fmt::format("`moulin {}` needs {}", verb.name, verb.arguments), "", see_help(verb));
     }

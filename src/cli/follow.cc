@@ -65,8 +65,7 @@ Result<StreamEnd> follow_stream(Session& session, const StreamCall& call, Follow
       return on_event(event);
     });
     if (end && (*end != StreamEnd::kFinished || !goes_on)) return end;
-    if (!end && (end.error().code != Code::kUnavailable || !goes_on))
-      return session.explained(end.error());
+    if (!end && (end.error().code != Code::kUnavailable || !goes_on)) return session.explained(end.error());
     if (patience.wait()) continue;
     if (patience.was_interrupted()) return StreamEnd::kWoken;
     return Error{.code = Code::kUnavailable,

@@ -20,7 +20,7 @@ std::string usage_line(const Verb& verb) {
   std::string line = fmt::format("moulin {}", verb.name);
   if (!verb.options.empty()) line += " [options]";
   if (!verb.arguments.empty()) line += fmt::format(" {}", verb.arguments);
-  if (verb.tail == Verb::Tail::kCommand) line += " -- CMD...";
+  if (verb.tail == Verb::Tail::kMayCommand) line += " -- CMD...";
   return line;
 }
 

@@ -22,10 +22,10 @@ struct OptionSpec {
 };
 
 struct Verb {
-  enum class Tail { kNone, kCommand };  // kCommand: `-- CMD...` at the end, needed
-  std::string_view name;                // "run", "project create"
-  std::string_view group;               // heading in the overall help
-  std::string_view arguments{};         // for the help: "ID", "NAME..."
+  enum class Tail { kNone, kMayCommand };  // kMayCommand: `-- CMD...` may stand at the end
+  std::string_view name;                   // "run", "project create"
+  std::string_view group;                  // heading in the overall help
+  std::string_view arguments{};            // for the help: "ID", "NAME..."
   size_t words_min = 0;
   size_t words_max = 0;
   Tail tail = Tail::kNone;

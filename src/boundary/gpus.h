@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/enum_text.h"
+#include "base/instant.h"
 #include "base/result.h"
 #include "base/share.h"
 #include "model/names.h"
@@ -79,6 +80,9 @@ struct GpuProcess {
   std::string name{};  // filled for foreign ones only; empty when unknown
   std::optional<Bytes> memory{};
   std::optional<int32_t> active_milli{};  // of the device's time, 0 to 1000
+  // Device time in which it worked since it was first seen here, summed over all looks.
+  // Where the driver tells the device's activity only, equal parts of that.
+  std::optional<Duration> active{};
   bool ours = false;
   bool operator==(const GpuProcess&) const = default;
 };
@@ -93,6 +97,7 @@ struct GpuSample {
   std::optional<int64_t> milliwatts{};
   std::optional<int64_t> ecc_uncorrected{};  // since the driver was loaded or the device reset
   std::vector<int32_t> xids{};               // seen since the machine started, newest last, at most 64
+  bool processes_known = false;              // false: the driver does not list processes
   std::vector<GpuProcess> processes{};       // by pid
 
   // Memory that processes outside Moulin hold.
@@ -145,6 +150,10 @@ class Gpus {
 
   // The newest look. Never blocks, never nullptr.
   virtual std::shared_ptr<const GpuSamples> latest() const = 0;
+
+  // The same as a function, which stays valid when the Gpus is gone (and then gives the
+  // last look). For those who may outlive it.
+  virtual std::function<std::shared_ptr<const GpuSamples>()> looks() const = 0;
 
   // An administrator says that the device was repaired or reset: forget its XIDs. The
   // verdict follows with the next look.

@@ -14,9 +14,10 @@
 #include "cli/access.h"
 #include "engine/gpu/find_gpus.h"
 #include "engine/gpu/host.h"
+#include "engine/gpu/measured_activity.h"
 #include "engine/local/local_engine.h"
 #include "journal/sqlite_journal.h"
-#include "main/surroundings.h"
+#include "cli/terminal.h"
 #include "main/version.h"
 #include "server/server.h"
 #include "shim/containment.h"
@@ -89,7 +90,7 @@ Result<UpOptions> parse(int argc, char** argv) {
       {"simulate", required_argument, nullptr, 's'}, {"json", no_argument, nullptr, 'j'},
       {"help", no_argument, nullptr, 'h'},           {nullptr, 0, nullptr, 0}};
   UpOptions options;
-  options.data = default_data_folder(read_surroundings());
+  options.data = default_data_folder(process_surroundings());
   optind = 1;
   opterr = 0;
   for (int letter = 0; (letter = getopt_long(argc, argv, "h", kLong, nullptr)) != -1;) {
@@ -133,9 +134,12 @@ Result<ServerParts> make_parts(const UpOptions& options, const Containment& cont
   GpuOptions gpus{.simulate = options.simulate, .data_folder = folder.path()};
   if (const char* library = getenv("MOULIN_NVML_LIBRARY")) gpus.library = library;
   parts.gpus = TRY(find_gpus(std::move(gpus)));
+  std::shared_ptr<ActivitySource> activity;  // empty: what programs declare, and their CPU use
+  if (options.simulate.empty()) activity = std::make_shared<MeasuredActivity>(parts.gpus->looks());
   parts.engine = TRY(LocalEngine::open({.data_folder = folder.path(),
                                         .inherited = inherited_environment(),
                                         .containment = containment,
+                                        .activity = std::move(activity),
                                         .simulated = !options.simulate.empty()}));
   return parts;
 }

@@ -25,6 +25,9 @@ class NoGpus final : public Gpus {
   }
   void watch(GpuWatcher) override {}
   std::shared_ptr<const GpuSamples> latest() const override { return std::make_shared<GpuSamples>(); }
+  std::function<std::shared_ptr<const GpuSamples>()> looks() const override {
+    return [] { return std::make_shared<const GpuSamples>(); };
+  }
   void forget_faults(const GpuUuid&) override {}
 
  private:

@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "engine/gpu/activity_totals.h"
 #include "engine/gpu/fault_memory.h"
 #include "engine/gpu/health_board.h"
 #include "engine/gpu/host.h"
@@ -160,11 +161,13 @@ void NvmlGpus::Shared::run_driver() {
 }
 
 void NvmlGpus::Shared::look_again_and_again(Nvml& nvml, std::vector<KnownDevice> known) {
+  ActivityTotals totals;
   do {
     std::vector<GpuReading> readings;
     for (KnownDevice& device : known) {
       readings.push_back(read_device(nvml, device, [this](int64_t pid) { return ask_is_ours(pid); }));
     }
+    totals.add(readings, options.clock());
     std::lock_guard lock(mutex);
     board.set_readings(std::move(readings));
     fresh = true;
@@ -317,6 +320,13 @@ void NvmlGpus::watch(GpuWatcher watcher) {
 std::shared_ptr<const GpuSamples> NvmlGpus::latest() const {
   std::lock_guard lock(shared_->mutex);
   return shared_->latest;
+}
+
+std::function<std::shared_ptr<const GpuSamples>()> NvmlGpus::looks() const {
+  return [shared = shared_] {
+    std::lock_guard lock(shared->mutex);
+    return shared->latest;
+  };
 }
 
 void NvmlGpus::forget_faults(const GpuUuid& uuid) {

@@ -29,7 +29,7 @@ struct NvmlGpusOptions {
   Duration call_bound = seconds(20);   // a call that takes longer hangs
   Duration load_bound = seconds(60);   // the same for discover()
   Duration stop_bound = seconds(5);    // how long destruction waits for each thread
-  std::function<Instant()> clock{};    // for call_bound only; empty: the machine's
+  std::function<Instant()> clock{};    // for call_bound and activity; empty: the machine's
 };
 
 class NvmlGpus final : public Gpus {
@@ -41,6 +41,7 @@ class NvmlGpus final : public Gpus {
   Result<GpuInventory> discover() override;
   void watch(GpuWatcher watcher) override;
   std::shared_ptr<const GpuSamples> latest() const override;
+  std::function<std::shared_ptr<const GpuSamples>()> looks() const override;
   void forget_faults(const GpuUuid& uuid) override;
 
  private:

@@ -197,6 +197,7 @@ GpuReading read_device(Nvml& nvml, KnownDevice& known, const std::function<bool(
   sample.ecc_uncorrected = optional(finder.note(nvml.ecc_uncorrected(known.device)));
   NvmlRows rows = finder.note(nvml.remapped_rows(known.device)).value_or(NvmlRows{});
   NvmlAnswer<std::vector<NvmlProcess>> processes = finder.note(nvml.processes(known.device));
+  sample.processes_known = processes.has_value();
   if (processes) sample.processes = read_processes(nvml, known, *processes, is_ours);
   NvmlAnswer<NvmlMig> mig = nvml.mig(known.device);
   reading.signs = {.reach = finder.reach(),

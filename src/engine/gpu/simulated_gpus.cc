@@ -99,7 +99,7 @@ bool exists(const std::vector<SimulatedNode>& nodes, const GpuUuid& uuid) {
 }
 
 GpuReading idle_reading(const GpuUuid& uuid) {
-  return {.sample = {.uuid = uuid, .verdict = {}, .active_milli = 0}, .signs = {.xids = {}}};
+  return {.sample = {.uuid = uuid, .verdict = {}, .active_milli = 0, .processes_known = true}, .signs = {.xids = {}}};
 }
 
 std::string declarations_folder(const std::string& data_folder) { return data_folder + "/simulated"; }
@@ -235,6 +235,13 @@ void SimulatedGpus::watch(GpuWatcher watcher) {
 std::shared_ptr<const GpuSamples> SimulatedGpus::latest() const {
   std::lock_guard lock(state_->mutex);
   return state_->latest;
+}
+
+std::function<std::shared_ptr<const GpuSamples>()> SimulatedGpus::looks() const {
+  return [state = state_] {
+    std::lock_guard lock(state->mutex);
+    return state->latest;
+  };
 }
 
 void SimulatedGpus::forget_faults(const GpuUuid& uuid) {

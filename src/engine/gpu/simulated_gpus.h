@@ -45,11 +45,12 @@ class SimulatedGpus final : public Gpus {
   Result<GpuInventory> discover() override;
   void watch(GpuWatcher watcher) override;
   std::shared_ptr<const GpuSamples> latest() const override;
+  std::function<std::shared_ptr<const GpuSamples>()> looks() const override;
   void forget_faults(const GpuUuid& uuid) override;  // deletes the declaration
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;
 };
 
 // The reading that a declaration stands for. kInvalid names the field.

@@ -8,6 +8,9 @@
 // the limit is a table of a sequence and a blob with a prepared insert. Runs come in
 // pairs, and the value is the median of the pairs' ratios, since the speed of a shared
 // disk drifts from one pair to the next. FOLDER must be on a real disk; default: the current folder.
+//
+// measures: append_to_sqlite
+// runs: 1
 #include <fmt/format.h>
 #include <sqlite3.h>
 #include <stdlib.h>

@@ -59,8 +59,9 @@ class FaultyDisk {
     std::vector<Change> changes;
   };
 
+  enum class Operation { kChange, kSync };
   // The errno that an operation fails with now, or 0.
-  int take(bool is_sync);
+  int take(Operation operation);
   void record(const std::string& path, Change change);
   void synced(const std::string& path);
   void removed(const std::string& path);

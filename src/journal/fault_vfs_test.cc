@@ -100,7 +100,7 @@ int FaultyFile::open(sqlite3_vfs* vfs, const char* path, sqlite3_file* file, int
 }
 
 int FaultyFile::remove(sqlite3_vfs* vfs, const char* path, int) {
-  if (disk_of(vfs).take(false) != 0) return SQLITE_IOERR_DELETE;
+  if (disk_of(vfs).take(FaultyDisk::Operation::kChange) != 0) return SQLITE_IOERR_DELETE;
   disk_of(vfs).removed(path);
   return real_vfs()->xDelete(real_vfs(), path, 0);
 }
@@ -112,7 +112,7 @@ int FaultyFile::last_error(sqlite3_vfs* vfs, int size, char* text) {
 
 int FaultyFile::write(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
   FaultyFile& faulty = of(file);
-  const int failure = faulty.disk->take(false);
+  const int failure = faulty.disk->take(FaultyDisk::Operation::kChange);
   if (failure == ENOSPC) {
     // A full disk takes what still fits.
     real(file)->pMethods->xWrite(real(file), data, size / 2, offset);
@@ -129,7 +129,7 @@ int FaultyFile::write(sqlite3_file* file, const void* data, int size, sqlite3_in
 
 int FaultyFile::truncate(sqlite3_file* file, sqlite3_int64 size) {
   FaultyFile& faulty = of(file);
-  if (faulty.disk->take(false) != 0) return SQLITE_IOERR_TRUNCATE;
+  if (faulty.disk->take(FaultyDisk::Operation::kChange) != 0) return SQLITE_IOERR_TRUNCATE;
   faulty.disk->record(faulty.path, {.offset = 0, .bytes = {}, .truncate_to = size});
   return real(file)->pMethods->xTruncate(real(file), size);
 }
@@ -137,7 +137,7 @@ int FaultyFile::truncate(sqlite3_file* file, sqlite3_int64 size) {
 // What a real fsync adds is not what these tests are about, and it is slow.
 int FaultyFile::sync(sqlite3_file* file, int) {
   FaultyFile& faulty = of(file);
-  if (faulty.disk->take(true) != 0) return SQLITE_IOERR_FSYNC;
+  if (faulty.disk->take(FaultyDisk::Operation::kSync) != 0) return SQLITE_IOERR_FSYNC;
   faulty.disk->synced(faulty.path);
   return SQLITE_OK;
 }
@@ -178,7 +178,7 @@ int64_t FaultyDisk::operations() const {
   return operations_;
 }
 
-int FaultyDisk::take(bool is_sync) {
+int FaultyDisk::take(Operation operation) {
   const std::lock_guard lock(mutex_);
   ++operations_;
   if (!failing_) return 0;
@@ -186,6 +186,7 @@ int FaultyDisk::take(bool is_sync) {
     --plan_.after;
     return 0;
   }
+  const bool is_sync = operation == Operation::kSync;
   const auto failure = [&] {
     switch (plan_.fault) {
       case DiskFault::kFull: return is_sync ? 0 : ENOSPC;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "journal/database_copy.h"
 #include "journal/durable_file.h"
 #include "journal/history_query.h"
 #include "journal/limits.h"
@@ -204,20 +205,8 @@ Status SqliteJournal::backup_to(const std::string& path) const {
                  .message = fmt::format("{} exists already", path),
                  .to_do = "give a name that is free"};
   }
-  const std::string fresh = path + ".new";
-  Status copied = copy_records_to(fresh);
-  if (copied) copied = publish_file(fresh, path);
-  if (!copied) remove_file(fresh);
-  return copied;
-}
-
-Status SqliteJournal::copy_records_to(const std::string& path) const {
-  remove_file(path);
-  TRY(make_private_file(path));
-  sqlite::Connection source = TRY(sqlite::Connection::open(
-      {.path = path_, .access = sqlite::Access::kReadOnly, .vfs = options_.vfs}));
-  sqlite::Statement copy = TRY(source.prepare("VACUUM INTO CAST(? AS TEXT)"));
-  return copy.run(path);
+  return copy_database(
+      {.from = {.path = path_, .access = sqlite::Access::kReadOnly, .vfs = options_.vfs}, .to = path});
 }
 
 void SqliteJournal::warn(const std::string& text) const {

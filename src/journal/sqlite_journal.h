@@ -63,7 +63,6 @@ class SqliteJournal final : public Journal {
   Status prepare();
   Status check_mark(const std::optional<Mark>& mark);
   Status write_records(const std::vector<JournalRecord>& records, Chain& chain);
-  Status copy_records_to(const std::string& path) const;
   Result<std::optional<Snapshot>> load_if_good(Sequence sequence, int32_t format_max) const;
   void warn(const std::string& text) const;
 

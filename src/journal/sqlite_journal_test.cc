@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include "journal/durable_file.h"
+#include "journal/restore.h"
 #include "journal/testing.h"
 #include "journal/verify.h"
 
@@ -91,6 +92,34 @@ TEST_CASE("a backup made while records are appended opens as a journal") {
   const Status nowhere = journal->backup_to(folder / "missing/backup.db");
   REQUIRE(!nowhere);
   CHECK(nowhere.error().code == Code::kNotFound);
+}
+
+TEST_CASE("a backup is restored only whole, and only where no journal is") {
+  const TemporaryFolder folder;
+  const TemporaryFolder target;
+  const std::string backup = make_with_snapshots(folder);
+  const std::string path = target / "journal.db";
+  REQUIRE_OK(restore_journal({.backup = backup, .journal = path}));
+  CHECK(opened(path)->last().value == 10);
+  CHECK(loaded(path).sequence == 0);
+  for (const char* left : {"journal.db", "journal.db-mark"}) {
+    const Status taken = restore_journal({.backup = backup, .journal = path});
+    REQUIRE(!taken);
+    CHECK(taken.error().code == Code::kConflict);
+    CHECK(taken.error().message.contains(left));
+    std::filesystem::remove(target / left);
+  }
+  REQUIRE_OK(restore_journal({.backup = backup, .journal = path}));
+  std::filesystem::remove(path);
+
+  std::string broken = read_file(backup, mebibytes(1)).value();
+  broken.resize(broken.size() / 2);
+  std::ofstream(folder / "broken.db", std::ios::binary) << broken;
+  CHECK(!restore_journal({.backup = folder / "broken.db", .journal = path}));
+  CHECK(!std::filesystem::exists(path));
+  const Status missing = restore_journal({.backup = folder / "missing.db", .journal = path});
+  REQUIRE(!missing);
+  CHECK(missing.error().code == Code::kNotFound);
 }
 
 TEST_CASE("the newest good snapshot is loaded, and a broken one costs a warning") {

@@ -8,9 +8,9 @@
 
 #include "base/json.h"
 #include "cli/access.h"
+#include "cli/terminal.h"
 #include "journal/sqlite_journal.h"
 #include "journal/verify.h"
-#include "main/surroundings.h"
 #include "main/version.h"
 #include "model/event.h"
 #include "server/data_folder.h"
@@ -47,7 +47,7 @@ Result<Call> parse(int argc, char** argv) {
                                  {"help", no_argument, nullptr, 'h'},
                                  {nullptr, 0, nullptr, 0}};
   Call call;
-  call.data = default_data_folder(read_surroundings());
+  call.data = default_data_folder(process_surroundings());
   optind = 1;
   opterr = 0;
   Error usage{

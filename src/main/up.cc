@@ -12,12 +12,12 @@
 
 #include "base/json.h"
 #include "cli/access.h"
+#include "cli/terminal.h"
 #include "engine/gpu/find_gpus.h"
 #include "engine/gpu/host.h"
 #include "engine/gpu/measured_activity.h"
 #include "engine/local/local_engine.h"
 #include "journal/sqlite_journal.h"
-#include "cli/terminal.h"
 #include "main/version.h"
 #include "server/server.h"
 #include "shim/containment.h"

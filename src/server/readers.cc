@@ -6,19 +6,23 @@ Readers::Readers(ReadersOptions options) : options_(options) {
   for (size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { work(); });
 }
 
-Readers::~Readers() {
+Readers::~Readers() { stop(); }
+
+void Readers::stop() {
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
 }
 
 Status Readers::run(Task task) {
   {
     std::lock_guard lock(mutex_);
-    if (queue_.size() >= options_.queued_max) {
+    if (stopping_ || queue_.size() >= options_.queued_max) {
       return Error{.code = Code::kTooMany, .message = "too many questions wait", .to_do = "try again in a second"};
     }
     queue_.push_back(std::move(task));

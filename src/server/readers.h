@@ -22,11 +22,15 @@ class Readers {
   using Task = std::move_only_function<void()>;
 
   explicit Readers(ReadersOptions options);
-  ~Readers();  // runs what is queued, then ends
+  ~Readers();  // stop()
   Readers(const Readers&) = delete;
   Readers& operator=(const Readers&) = delete;
 
-  // Thread-safe. kTooMany: as many as `queued_max` wait; the task was not taken.
+  // Runs what is queued, then ends the threads. Tasks that come later are refused.
+  void stop();
+
+  // Thread-safe. kTooMany: as many as `queued_max` wait, or we are stopping; the task was
+  // not taken.
   Status run(Task task);
 
  private:

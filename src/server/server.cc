@@ -50,6 +50,9 @@ struct Server::Implementation {
   // Threads end before what they use.
   ~Implementation() {
     if (http) http->stop(kDrain);
+    // Each may call the other until both have ended.
+    if (readers) readers->stop();
+    pulse.reset();
     readers.reset();
     housekeeper.reset();
     parts.gpus.reset();
@@ -70,6 +73,7 @@ struct Server::Implementation {
   std::unique_ptr<IdMaker> ids;
   EventHub events;
   std::unique_ptr<Readers> readers;
+  std::unique_ptr<Pulse> pulse;
   std::unique_ptr<Committer> committer;
   std::unique_ptr<Reactor> reactor;
   std::unique_ptr<Housekeeper> housekeeper;
@@ -119,6 +123,7 @@ Status Server::Implementation::recover() {
 
 Status Server::Implementation::serve() {
   readers = std::make_unique<Readers>(ReadersOptions{});
+  pulse = std::make_unique<Pulse>();
   world = std::make_unique<World>(World{.reactor = *reactor,
                                         .journal = *parts.journal,
                                         .events = events,
@@ -126,6 +131,7 @@ Status Server::Implementation::serve() {
                                         .gpus = *parts.gpus,
                                         .ids = *ids,
                                         .readers = *readers,
+                                        .pulse = *pulse,
                                         .facts = facts,
                                         .stop_server =
                                             [this] {

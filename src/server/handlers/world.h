@@ -14,6 +14,7 @@
 #include "boundary/gpus.h"
 #include "boundary/journal.h"
 #include "server/event_hub.h"
+#include "server/pulse.h"
 #include "server/reactor.h"
 #include "server/readers.h"
 #include "server/secrets.h"
@@ -39,6 +40,7 @@ struct World {
   Gpus& gpus;
   IdMaker& ids;
   Readers& readers;
+  Pulse& pulse;
   const ServerFacts& facts;
   std::function<void()> stop_server;
   std::function<HttpCounters()> http_counters;

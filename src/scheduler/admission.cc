@@ -17,7 +17,7 @@ Error refused(std::string message, std::string field) {
   return {.code = Code::kRefused, .message = std::move(message), .field = std::move(field)};
 }
 
-int64_t replicas_on(const NodeMake& make, const Resources& resources) {
+int64_t replicas_on_make(const NodeMake& make, const Resources& resources) {
   return std::min({most_replicas(resources, make.empty), times({make.cpu.milli, resources.cpu.milli}),
                    times({make.memory.count, resources.memory.count})});
 }
@@ -32,12 +32,12 @@ class Makes {
   }
   bool empty() const { return makes_.empty(); }
   bool any_holds(const Resources& resources) const {
-    return std::ranges::any_of(makes_, [&](const auto& entry) { return replicas_on(*entry.first, resources) > 0; });
+    return std::ranges::any_of(makes_, [&](const auto& entry) { return replicas_on_make(*entry.first, resources) > 0; });
   }
   int64_t replicas(const Resources& resources, int64_t enough) const {
     int64_t total = 0;
     for (const auto& [make, count] : makes_) {
-      total += std::min(replicas_on(*make, resources), enough) * count;
+      total += std::min(replicas_on_make(*make, resources), enough) * count;
       if (total >= enough) return enough;
     }
     return total;

@@ -55,9 +55,9 @@ NodeMake make_of(const Node& node) {
   return {.cpu = node.cpu, .memory = node.memory, .empty = shape_of(room_of(empty))};
 }
 
-bool is_troubled(const Node& node) {
-  if (node.mode == NodeMode::kDraining) return true;
-  return std::ranges::any_of(node.gpus, [](const Gpu& gpu) { return gpu.health == Health::kUnhealthy; });
+bool is_impaired(const Node& node) {
+  if (node.mode != NodeMode::kOpen || node.presence == Presence::kDown) return true;
+  return std::ranges::any_of(node.gpus, [](const Gpu& gpu) { return gpu.health != Health::kHealthy; });
 }
 
 }  // namespace
@@ -101,7 +101,7 @@ void Index::apply(const State& after, const Event& event) {
 bool Index::equals(const Index& other) const {
   return room_ == other.room_ && waiting_ == other.waiting_ && live_ == other.live_ && growing_ == other.growing_ &&
          leaving_ == other.leaving_ && claiming_ == other.claiming_ && staying_ == other.staying_ &&
-         holders_ == other.holders_ && makes_ == other.makes_ && troubled_ == other.troubled_ &&
+         holders_ == other.holders_ && makes_ == other.makes_ && impaired_ == other.impaired_ &&
          facts_ == other.facts_ && capacity_ == other.capacity_ && children_ == other.children_ &&
          tracked_ == other.tracked_;
 }
@@ -238,7 +238,7 @@ void Index::count_node(const Node& node, Amounts::Sign sign) {
     makes_.erase(make);
   else
     makes_.set(make, count);
-  if (is_troubled(node)) set_member(troubled_, node.name, sign);
+  if (is_impaired(node)) set_member(impaired_, node.name, sign);
   if (node.presence == Presence::kDown || node.mode == NodeMode::kDraining) return;
   auto add = [&](const QuotaKey& key, int64_t amount) {
     int64_t total = capacity(key) + amount * direction;

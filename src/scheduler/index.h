@@ -71,8 +71,8 @@ class Index {
 
   // Registered nodes, down ones too, by make: how many of each.
   const CowMap<NodeMake, int64_t>& makes() const { return makes_; }
-  // Nodes that drain, or have an unhealthy device.
-  const KeySet<NodeName>& troubled() const { return troubled_; }
+  // Nodes that take nothing new, and those with a device that is not healthy.
+  const KeySet<NodeName>& impaired() const { return impaired_; }
   // What healthy devices and nodes that are up and not draining offer in all.
   int64_t capacity(const QuotaKey& key) const;
 
@@ -114,7 +114,7 @@ class Index {
   std::array<int64_t, kWords<Class>.size()> staying_{};
   CowMap<NodeName, Cow<KeySet<Holder>>> holders_;
   CowMap<NodeMake, int64_t> makes_;
-  KeySet<NodeName> troubled_;
+  KeySet<NodeName> impaired_;
   CowMap<NodeName, Cow<Node>> facts_;  // of the nodes as they are counted
   CowMap<QuotaKey, int64_t> capacity_;
   CowMap<TreeName, Cow<std::vector<TreeName>>> children_;

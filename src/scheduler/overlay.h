@@ -34,6 +34,7 @@ class Overlay {
   // From a project to the root; lives as long as the overlay, as accounts need it.
   const TreePath& path(const TreeName& project);
 
+  const View& view() const { return view_; }
   const State& state() const { return view_.state; }
   const Index& index() const { return view_.index; }
   Instant now() const { return view_.now; }

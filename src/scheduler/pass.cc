@@ -1,9 +1,11 @@
 #include "scheduler/pass.h"
 
+#include <algorithm>
 #include <tuple>
 
 #include "scheduler/claims.h"
 #include "scheduler/eviction/drain.h"
+#include "scheduler/explain/reasons.h"
 #include "scheduler/grow.h"
 #include "scheduler/placement/place.h"
 
@@ -86,13 +88,20 @@ void Pass::serve_one(const Workload& workload) {
   const TreeName& project = workload.spec.project;
   Applicant applicant{workload.spec, overlay_.path(project), workload.id};
   bool has_claim = claim_of(view_.state, workload.id) != nullptr;
-  if (!has_claim && refused_.contains({workload})) return wait(applicant);
+  auto known = refused_.find({workload});
+  if (!has_claim && known != refused_.end()) return wait(workload, known->second);
   if (start(applicant)) {
     if (has_claim) refused_.clear();  // what it had claimed elsewhere is free
     return order_.refresh(project);
   }
-  if (!has_claim && !evict(applicant)) refused_.emplace(Alike{workload}, std::vector{ReasonCode::kNoCapacity});
-  wait(applicant);
+  if (has_claim || evict(applicant)) return wait(workload, {ReasonCode::kNoCapacity});
+  std::vector<ReasonCode> reasons = blockers(applicant, workload);
+  refused_.emplace(Alike{workload}, reasons);
+  wait(workload, std::move(reasons));
+}
+
+std::vector<ReasonCode> Pass::blockers(const Applicant& applicant, const Workload& workload) {
+  return codes_of(find_reasons({overlay_, applicant, &workload, departures_, too_disruptive_}));
 }
 
 bool Pass::start(const Applicant& applicant) {
@@ -111,6 +120,7 @@ bool Pass::evict(const Applicant& applicant) {
   EvictionSearch search(overlay_, applicant, departures_);
   ++plan_.counts.evictions_tried;
   std::optional<Eviction> eviction = search.run();
+  too_disruptive_ = search.was_too_disruptive();
   if (!eviction) return false;
   adopt(*eviction);
   return true;
@@ -131,9 +141,11 @@ void Pass::adopt(const Eviction& eviction) {
   order_.refresh(view_.state.workload(eviction.claim.owner)->spec.project);
 }
 
-void Pass::wait(const Applicant& applicant) {
-  auto known = refused_.find({*view_.state.workload(applicant.id)});
-  plan_.waits.push_back({applicant.id, known == refused_.end() ? std::vector{ReasonCode::kNoCapacity} : known->second});
+void Pass::wait(const Workload& workload, std::vector<ReasonCode> reasons) {
+  // Served in order, so whoever of the project was left waiting before is ahead.
+  bool behind = !waits_before_.insert(workload.spec.project).second;
+  if (behind) reasons.insert(std::ranges::upper_bound(reasons, ReasonCode::kBehind), ReasonCode::kBehind);
+  plan_.waits.push_back({workload.id, std::move(reasons)});
 }
 
 void Pass::grow() {

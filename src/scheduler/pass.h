@@ -29,8 +29,9 @@ class Pass {
   void serve_one(const Workload& workload);
   bool start(const Applicant& applicant);
   bool evict(const Applicant& applicant);
+  std::vector<ReasonCode> blockers(const Applicant& applicant, const Workload& workload);
   void adopt(const Eviction& eviction);
-  void wait(const Applicant& applicant);
+  void wait(const Workload& workload, std::vector<ReasonCode> reasons);
   void grow();
   bool must_wait_for(const Workload& workload) const;
   bool is_spent() const;
@@ -42,6 +43,8 @@ class Pass {
   Plan plan_;
   Departures departures_;
   std::set<WorkloadId> served_;
+  std::set<TreeName> waits_before_;  // projects of which somebody was left waiting
+  bool too_disruptive_ = false;      // the last search for evictions
   std::map<WorkloadId, std::vector<WorkloadId>> parked_;  // behind the one that evicted them
   std::map<Alike, std::vector<ReasonCode>> refused_;
 };

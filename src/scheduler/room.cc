@@ -26,6 +26,17 @@ std::vector<Holding> holdings_of(const NodeRoom& node, const Placement& placemen
   return holdings;
 }
 
+void change_free(NodeRoom& node, const Placement& placement, int64_t direction) {
+  node.free_cpu += placement.cpu * direction;
+  node.free_memory += placement.memory * direction;
+  for (const Grant& grant : placement.grants) {
+    auto slot = static_cast<size_t>(grant.slot);
+    if (slot >= node.devices.size()) continue;
+    node.devices[slot].free += grant.share * direction;
+    node.devices[slot].free_memory += grant.memory * direction;
+  }
+}
+
 DeviceRoom device_room(const Gpu& gpu) {
   return {.slot = gpu.index,
           .model = gpu.model,
@@ -48,6 +59,10 @@ NodeRoom room_of(const Node& node) {
   for (const Gpu& gpu : node.gpus) room.devices.push_back(device_room(gpu));
   return room;
 }
+
+void take(NodeRoom& node, const Placement& placement) { change_free(node, placement, -1); }
+
+void give_back(NodeRoom& node, const Placement& placement) { change_free(node, placement, 1); }
 
 const DeviceRoom* NodeRoom::device(int32_t slot) const {
   auto index = static_cast<size_t>(slot);
@@ -136,15 +151,7 @@ void Room::change(Amounts::Sign sign, const Account& account, const Placement& p
   if (found == nullptr) return;
   NodeRoom& node = found->mutate();
   leave_group(placement.node, node);
-  int64_t direction = sign == Amounts::Sign::kAdd ? -1 : 1;
-  node.free_cpu += placement.cpu * direction;
-  node.free_memory += placement.memory * direction;
-  for (const Grant& grant : placement.grants) {
-    auto slot = static_cast<size_t>(grant.slot);
-    if (slot >= node.devices.size()) continue;
-    node.devices[slot].free += grant.share * direction;
-    node.devices[slot].free_memory += grant.memory * direction;
-  }
+  sign == Amounts::Sign::kAdd ? take(node, placement) : give_back(node, placement);
   join_group(placement.node, node);
   change_amounts(sign, account, holdings_of(node, placement));
 }

@@ -69,6 +69,10 @@ struct FreeShape {
 
 // The node as it is when nothing is placed on it.
 NodeRoom room_of(const Node& node);
+// Takes what the placement names, or gives it back; devices that are gone are passed over.
+void take(NodeRoom& node, const Placement& placement);
+void give_back(NodeRoom& node, const Placement& placement);
+
 Offer offer_of(const DeviceRoom& device);
 bool has_offer(const DeviceRoom& device);
 FreeShape shape_of(const NodeRoom& node);

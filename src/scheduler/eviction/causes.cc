@@ -37,11 +37,15 @@ Judgement judge_eviction(const Applicant& applicant, const Workload& victim, Gua
   return by_class.protection == Protection::kRank ? judge_higher_priority(applicant, victim, now) : by_class;
 }
 
+bool may_outrank_anybody(const Index& index, const WorkloadSpec& spec) {
+  return any_lower_class(index, spec.priority_class) || any_lower_priority(index, spec);
+}
+
 std::vector<Unit> admissible_units(const Overlay& overlay, const Applicant& applicant, const Departures& departures,
                                    GuaranteeLines& lines) {
   std::vector<Unit> units;
+  if (!may_outrank_anybody(overlay.index(), applicant.spec)) return units;
   Class ours = applicant.spec.priority_class;
-  if (!any_lower_class(overlay.index(), ours) && !any_lower_priority(overlay.index(), applicant.spec)) return units;
   for (const auto& [project, live] : overlay.index().live()) {
     bool own = project == applicant.spec.project;
     // Nobody of our class or above is a victim, but for our own project's lower priorities.

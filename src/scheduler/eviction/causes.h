@@ -39,6 +39,10 @@ class GuaranteeLines {
 Judgement judge_eviction(const Applicant& applicant, const Workload& victim, GuaranteeLines& lines,
                          const Departures& gone, Instant now);
 
+// False: nobody who lives has a lower class, or, in the same project and class, a lower
+// priority. A quick answer from the index.
+bool may_outrank_anybody(const Index& index, const WorkloadSpec& spec);
+
 // Everything that the applicant may evict, in no order that matters. Empty quickly when
 // nobody below it is live.
 std::vector<Unit> admissible_units(const Overlay& overlay, const Applicant& applicant, const Departures& departures,

@@ -94,7 +94,7 @@ std::optional<Eviction> plan_drain(Overlay& overlay, const Workload& workload, c
 
 std::vector<WorkloadId> drained_workloads(const Index& index) {
   std::set<WorkloadId> found;
-  for (const auto& [node, member] : index.troubled()) {
+  for (const auto& [node, member] : index.impaired()) {
     const KeySet<Holder>* holders = index.holders(node);
     if (holders == nullptr) continue;
     for (const auto& [holder, held] : *holders) found.insert(holder.workload);

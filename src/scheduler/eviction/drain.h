@@ -15,7 +15,7 @@ namespace moulin {
 // EvictionSearch::run(); the owner of a claim is the workload itself.
 std::optional<Eviction> plan_drain(Overlay& overlay, const Workload& workload, const Departures& departures);
 
-// The workloads with replicas on troubled nodes, in order of id.
+// Live workloads with replicas on impaired nodes, in order of id: those to ask plan_drain() about.
 std::vector<WorkloadId> drained_workloads(const Index& index);
 
 }  // namespace moulin

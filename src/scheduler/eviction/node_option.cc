@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "scheduler/placement/fit.h"
+#include "scheduler/placement/count.h"
 
 namespace moulin {
 
@@ -14,7 +14,7 @@ class Trial {
   Trial(const Roster& roster, const NodeRoom& node, const Resources& resources, const NodeName& name)
       : roster_(roster), node_(node), resources_(resources), name_(name) {}
 
-  void take(UnitIndex index) {
+  void leave(UnitIndex index) {
     Taken taken{.index = index};
     const Unit& unit = roster_.unit(index);
     for (const Replica* replica : unit.replicas) {
@@ -22,24 +22,21 @@ class Trial {
       if (here && std::ranges::find(gone_, replica) == gone_.end()) taken.freed.push_back(replica);
     }
     if (taken.freed.empty()) return;
-    for (const Replica* replica : taken.freed) change(*replica, 1);
+    for (const Replica* replica : taken.freed) give_back(node_, replica->placement);
     gone_.insert(gone_.end(), taken.freed.begin(), taken.freed.end());
     taken_.push_back(std::move(taken));
   }
 
-  int64_t replicas() const {
-    return std::min({most_replicas(resources_, shape_of(node_)), times({node_.free_cpu.milli, resources_.cpu.milli}),
-                     times({node_.free_memory.count, resources_.memory.count})});
-  }
+  int64_t replicas() const { return replicas_on(node_, resources_); }
 
   void put_back_superfluous() {
     for (size_t i = taken_.size(); i-- > 0;) {
-      for (const Replica* replica : taken_[i].freed) change(*replica, -1);
+      for (const Replica* replica : taken_[i].freed) take(node_, replica->placement);
       if (replicas() > 0) {
         taken_.erase(taken_.begin() + static_cast<std::ptrdiff_t>(i));
         continue;
       }
-      for (const Replica* replica : taken_[i].freed) change(*replica, 1);
+      for (const Replica* replica : taken_[i].freed) give_back(node_, replica->placement);
     }
   }
 
@@ -58,18 +55,6 @@ class Trial {
     std::vector<const Replica*> freed{};
   };
 
-  void change(const Replica& replica, int64_t direction) {
-    const Placement& placement = replica.placement;
-    node_.free_cpu += placement.cpu * direction;
-    node_.free_memory += placement.memory * direction;
-    for (const Grant& grant : placement.grants) {
-      auto slot = static_cast<size_t>(grant.slot);
-      if (slot >= node_.devices.size()) continue;
-      node_.devices[slot].free += grant.share * direction;
-      node_.devices[slot].free_memory += grant.memory * direction;
-    }
-  }
-
   const Roster& roster_;
   NodeRoom node_;
   const Resources& resources_;
@@ -83,7 +68,7 @@ class Trial {
 int64_t replicas_without(const Roster& roster, const NodeRoom& node, const Resources& resources,
                          const std::vector<UnitIndex>& units, const NodeName& name) {
   Trial trial(roster, node, resources, name);
-  for (UnitIndex index : units) trial.take(index);
+  for (UnitIndex index : units) trial.leave(index);
   return trial.replicas();
 }
 
@@ -93,7 +78,7 @@ std::optional<NodeOption> cheapest_option(const Roster& roster, const NodeRoom& 
   Trial trial(roster, node, resources, name);
   for (UnitIndex index : units) {
     if (trial.replicas() > 0) break;
-    trial.take(index);
+    trial.leave(index);
   }
   trial.put_back_superfluous();
   return trial.option();

@@ -4,7 +4,7 @@
 
 #include "scheduler/claims.h"
 #include "scheduler/limits.h"
-#include "scheduler/placement/fit.h"
+#include "scheduler/placement/count.h"
 #include "scheduler/placement/place.h"
 
 namespace moulin {
@@ -65,8 +65,8 @@ void EvictionSearch::bring_leavers_back() {
 // A bound over nodes: never a false "no".
 bool EvictionSearch::might_succeed() const {
   int64_t wanted = applicant_.spec.replicas.min;
-  if (might_fit(overlay_.room(), applicant_.spec, wanted)) return true;
   int64_t most = most_in_groups(overlay_.room(), applicant_.spec, wanted);
+  if (most >= wanted) return true;
   for (const auto& [name, units] : roster_.by_node()) {
     most += replicas_without(roster_, *overlay_.room().node(name), applicant_.spec.resources, units, name);
     if (most >= wanted) return true;

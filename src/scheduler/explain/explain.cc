@@ -1,8 +1,58 @@
+#include <algorithm>
+
+#include "scheduler/claims.h"
+#include "scheduler/eviction/search.h"
+#include "scheduler/explain/changes.h"
+#include "scheduler/explain/estimate.h"
+#include "scheduler/explain/reasons.h"
 #include "scheduler/scheduler.h"
 
 namespace moulin {
 
-Explanation explain(const View&, WorkloadId) { return {}; }
-Explanation explain_new(const View&, const WorkloadSpec&, const UserName&) { return {}; }
+namespace {
+
+// Whether an eviction was found and given up because too much would end.
+bool is_too_disruptive(Overlay& overlay, const Applicant& applicant, const Departures& departures) {
+  Overlay::Mark mark = overlay.checkpoint();
+  EvictionSearch search(overlay, applicant, departures);
+  bool found = search.run().has_value();
+  overlay.rollback(mark);
+  return !found && search.was_too_disruptive();
+}
+
+Explanation explain(const View& view, const Applicant& applicant, const Workload* workload) {
+  Overlay overlay(view);
+  remove_claim(overlay, applicant);
+  const Departures nobody;
+  Inquiry inquiry{overlay, applicant, workload, nobody};
+  inquiry.too_disruptive = is_too_disruptive(overlay, applicant, nobody);
+  Explanation explanation{.reasons = find_reasons(inquiry)};
+  explain_queue(inquiry, explanation.reasons);
+  std::ranges::stable_sort(explanation.reasons, {}, &Reason::code);
+  if (explanation.reasons.empty()) {
+    explanation.expected_start = view.now;
+    return explanation;
+  }
+  explanation.changes = find_changes(inquiry);
+  Estimate estimate = estimate_start(inquiry);
+  explanation.expected_start = estimate.start;
+  explanation.expected_start_reason = std::move(estimate.reason);
+  return explanation;
+}
+
+}  // namespace
+
+Explanation explain(const View& view, WorkloadId id) {
+  const Workload* workload = view.state.workload(id);
+  if (workload == nullptr || workload->state != WorkloadState::kWaiting) return {};
+  TreePath path = path_to_root(view.state, workload->spec.project);
+  return explain(view, {workload->spec, path, id}, workload);
+}
+
+Explanation explain_new(const View& view, const WorkloadSpec& spec, const UserName&) {
+  TreePath path = path_to_root(view.state, spec.project);
+  MOULIN_CHECK(!path.empty(), "a dry run in an unknown project");
+  return explain(view, {spec, path}, nullptr);
+}
 
 }  // namespace moulin

@@ -33,9 +33,7 @@ int64_t most_on_model(const Resources& resources, const FreeShape& shape, const 
     if (entry.offer.model != model) continue;
     std::optional<DeviceNeed> need = need_on(resources, entry.offer);
     if (!need || !holds(entry.offer, *need)) continue;
-    int64_t room = times({entry.offer.free.milli, need->share.milli});
-    if (entry.offer.foreign) room = std::min(room, times({entry.offer.free_memory.count, need->memory.count}));
-    parts.insert(parts.end(), static_cast<size_t>(entry.count), room);
+    parts.insert(parts.end(), static_cast<size_t>(entry.count), times_on(entry.offer, *need));
   }
   return spread_over(parts, resources.gpu.count);
 }
@@ -61,6 +59,11 @@ std::optional<DeviceNeed> need_on(const Resources& resources, const Offer& offer
 bool holds(const Offer& offer, const DeviceNeed& need) {
   if (need.share == kWholeDevice) return offer.whole();
   return need.share <= offer.free && (!offer.foreign || need.memory <= offer.free_memory);
+}
+
+int64_t times_on(const Offer& offer, const DeviceNeed& need) {
+  int64_t by_share = times({offer.free.milli, need.share.milli});
+  return offer.foreign ? std::min(by_share, times({offer.free_memory.count, need.memory.count})) : by_share;
 }
 
 std::optional<Fit> fit(const Resources& resources, const FreeShape& shape, const ModelName& model) {

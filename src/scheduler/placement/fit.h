@@ -43,6 +43,9 @@ std::optional<DeviceNeed> need_on(const Resources& resources, const Offer& offer
 // Whether the offer, as it is, holds the need.
 bool holds(const Offer& offer, const DeviceNeed& need);
 
+// How often the offer holds it.
+int64_t times_on(const Offer& offer, const DeviceNeed& need);
+
 // All devices of a replica are of one model. `model` is ignored without GPUs.
 std::optional<Fit> fit(const Resources& resources, const FreeShape& shape, const ModelName& model);
 

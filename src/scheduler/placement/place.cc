@@ -1,8 +1,11 @@
 #include "scheduler/placement/place.h"
 
+#include <functional>
 #include <tuple>
 
 #include "scheduler/limits.h"
+#include "scheduler/placement/count.h"
+#include "scheduler/placement/exact.h"
 #include "scheduler/placement/fit.h"
 
 namespace moulin {
@@ -84,9 +87,46 @@ std::optional<Candidate> best_among(Overlay& overlay, const Applicant& applicant
   return best;
 }
 
+// A device that can take its part of a replica.
+struct Part {
+  Offer offer{};
+  int32_t slot = 0;
+  DeviceNeed need{};
+  int64_t times = 0;  // how often the part fits
+};
+
+std::vector<Part> parts_on(const NodeRoom& node, const Resources& resources, const ModelName& model) {
+  std::vector<Part> parts;
+  for (const DeviceRoom& device : node.devices) {
+    if (!has_offer(device) || device.model != model) continue;
+    Offer offer = offer_of(device);
+    std::optional<DeviceNeed> need = need_on(resources, offer);
+    if (need && holds(offer, *need)) parts.push_back({offer, device.slot, *need, times_on(offer, *need)});
+  }
+  return parts;
+}
+
+// One after the other, each where it fits best.
+bool place_greedily(Overlay& overlay, const Applicant& applicant, Hold hold, ReplicaSpan span, DeviceChoice choice,
+                    std::vector<ReplicaPlacement>& placed) {
+  Overlay::Mark mark = overlay.checkpoint();
+  placed.clear();
+  placed.reserve(static_cast<size_t>(span.count));
+  while (std::ssize(placed) < span.count) {
+    std::optional<Placement> place = find_place(overlay, applicant, hold, choice);
+    if (!place) {
+      overlay.rollback(mark);
+      return false;
+    }
+    overlay.place(applicant.account(hold), *place);
+    placed.push_back({{static_cast<int32_t>(span.first + std::ssize(placed))}, *std::move(place)});
+  }
+  return true;
+}
+
 }  // namespace
 
-std::optional<Placement> find_place(Overlay& overlay, const Applicant& applicant, Hold hold) {
+std::optional<Placement> find_place(Overlay& overlay, const Applicant& applicant, Hold hold, DeviceChoice choice) {
   HeadroomCache limits(overlay, applicant, hold);
   const Resources& resources = applicant.spec.resources;
   std::optional<Candidate> best;
@@ -98,71 +138,43 @@ std::optional<Placement> find_place(Overlay& overlay, const Applicant& applicant
     best = best_among(overlay, applicant, limits, [&](const ModelName& model) { return model == preferred; });
   }
   if (!best) return std::nullopt;
-  return placement_on(overlay, resources, best->seat.node, best->model);
+  return placement_on(overlay, resources, best->seat.node, best->model, choice);
 }
 
 Placement placement_on(const Overlay& overlay, const Resources& resources, const NodeName& name,
-                       const ModelName& model) {
+                       const ModelName& model, DeviceChoice choice) {
   Placement placement{.node = name, .grants = {}, .cpu = resources.cpu, .memory = resources.memory};
   if (resources.gpu.form == GpuForm::kNone) return placement;
-  struct Choice {
-    Offer offer;
-    int32_t slot;
-    DeviceNeed need;
-  };
-  std::vector<Choice> choices;
-  for (const DeviceRoom& device : overlay.room().node(name)->devices) {
-    if (!has_offer(device) || device.model != model) continue;
-    Offer offer = offer_of(device);
-    std::optional<DeviceNeed> need = need_on(resources, offer);
-    if (need && holds(offer, *need)) choices.push_back({std::move(offer), device.slot, *need});
-  }
+  std::vector<Part> parts = parts_on(*overlay.room().node(name), resources, model);
   auto count = static_cast<size_t>(resources.gpu.count);
-  MOULIN_CHECK(count <= choices.size(), "the shape of a node promises more than its devices");
-  std::ranges::stable_sort(choices, {}, &Choice::offer);
-  choices.resize(count);
-  std::ranges::sort(choices, {}, &Choice::slot);
+  MOULIN_CHECK(count <= parts.size(), "the shape of a node promises more than its devices");
+  std::ranges::stable_sort(parts, {}, &Part::offer);
+  if (choice == DeviceChoice::kMostRoom) std::ranges::stable_sort(parts, std::greater<>(), &Part::times);
+  parts.resize(count);
+  std::ranges::sort(parts, {}, &Part::slot);
   const Node& node = *overlay.state().node(name);
-  for (const Choice& choice : choices) {
-    placement.grants.push_back({.gpu = node.gpus[static_cast<size_t>(choice.slot)].uuid,
-                                .slot = choice.slot,
-                                .share = choice.need.share,
-                                .memory = choice.need.memory,
-                                .isolation = choice.offer.isolation});
+  for (const Part& part : parts) {
+    placement.grants.push_back({.gpu = node.gpus[static_cast<size_t>(part.slot)].uuid,
+                                .slot = part.slot,
+                                .share = part.need.share,
+                                .memory = part.need.memory,
+                                .isolation = part.offer.isolation});
   }
   return placement;
 }
 
 std::optional<std::vector<ReplicaPlacement>> place_gang(Overlay& overlay, const Applicant& applicant, Hold hold,
                                                         ReplicaSpan span) {
-  if (!might_fit(overlay.room(), applicant.spec, span.count)) return std::nullopt;
-  Overlay::Mark mark = overlay.checkpoint();
+  // A bound before the search: it may promise too much, never too little.
+  if (most_in_groups(overlay.room(), applicant.spec, span.count) < span.count) return std::nullopt;
   std::vector<ReplicaPlacement> placed;
-  placed.reserve(static_cast<size_t>(span.count));
-  for (int64_t i = 0; i < span.count; ++i) {
-    std::optional<Placement> place = find_place(overlay, applicant, hold);
-    if (!place) {
-      overlay.rollback(mark);
-      return std::nullopt;
-    }
-    overlay.place(applicant.account(hold), *place);
-    placed.push_back({{static_cast<int32_t>(span.first + i)}, *std::move(place)});
-  }
-  return placed;
-}
-
-bool might_fit(const Room& room, const WorkloadSpec& spec, int64_t replicas) {
-  return most_in_groups(room, spec, replicas) >= replicas;
-}
-
-int64_t most_in_groups(const Room& room, const WorkloadSpec& spec, int64_t enough) {
-  int64_t most = 0;
-  for (const auto& [shape, group] : room.groups()) {
-    if (!may_use_pool(spec, shape.pool)) continue;
-    most += most_replicas(spec.resources, shape) * static_cast<int64_t>(group->size());
-    if (most >= enough) return enough;
-  }
-  return most;
+  if (place_greedily(overlay, applicant, hold, span, DeviceChoice::kBestFit, placed)) return placed;
+  if (span.count == 1 || replicas_that_fit(overlay.room(), applicant.spec, span.count) < span.count)
+    return std::nullopt;
+  bool parts_of_several = applicant.spec.resources.gpu.count > 1 && applicant.spec.resources.gpu.share < kWholeDevice;
+  if (parts_of_several && place_greedily(overlay, applicant, hold, span, DeviceChoice::kMostRoom, placed))
+    return placed;
+  return place_exactly(overlay, applicant, hold, span);
 }
 
 }  // namespace moulin

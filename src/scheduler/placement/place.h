@@ -13,8 +13,13 @@
 
 namespace moulin {
 
+// Which of the devices that fit a replica takes: the fullest, or, for gangs whose replicas
+// take parts of several devices, those with most room, which leaves most for the others.
+enum class DeviceChoice { kBestFit, kMostRoom };
+
 // The best place for one more replica; nothing is placed. Absent: there is none.
-std::optional<Placement> find_place(Overlay& overlay, const Applicant& applicant, Hold hold);
+std::optional<Placement> find_place(Overlay& overlay, const Applicant& applicant, Hold hold,
+                                    DeviceChoice choice = DeviceChoice::kBestFit);
 
 // Which replicas to place.
 struct ReplicaSpan {
@@ -23,21 +28,13 @@ struct ReplicaSpan {
 };
 
 // All of them or none: on success they are placed in the overlay, else it is unchanged.
-// Best fit one after the other; where that fails on a small problem, every packing is
-// tried (exact.h), so that there "no" means no.
+// Best fit one after the other; where that fails though there is room, every packing of a
+// small gang is tried (exact.h), so that there "no" means no.
 std::optional<std::vector<ReplicaPlacement>> place_gang(Overlay& overlay, const Applicant& applicant, Hold hold,
                                                         ReplicaSpan span);
 
-// The grants of one replica on devices of `model` of that node: those that fit() counted.
-// Requires that they fit.
+// The place of one replica on devices of `model` of that node. Requires that it fits there.
 Placement placement_on(const Overlay& overlay, const Resources& resources, const NodeName& name,
-                       const ModelName& model);
-
-// False only when no packing can hold that many replicas: a bound over the shapes, before
-// any search. Limits are not looked at.
-bool might_fit(const Room& room, const WorkloadSpec& spec, int64_t replicas);
-
-// How many replicas the shapes hold at most, counted up to `enough`.
-int64_t most_in_groups(const Room& room, const WorkloadSpec& spec, int64_t enough);
+                       const ModelName& model, DeviceChoice choice);
 
 }  // namespace moulin

@@ -25,6 +25,9 @@ Result<Fd> open_folder(const std::string& path) {
   return folder;
 }
 
+// Behind "/." the link is no longer the last part.
+Result<Fd> open_chosen_folder(const std::string& path) { return open_folder(path + "/."); }
+
 Result<Fd> open_folder_in(const Fd& parent, const std::string& name) {
   Fd folder(::openat(parent.number(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder) return system_error(fmt::format("open the folder {}", name), errno);

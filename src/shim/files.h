@@ -21,7 +21,9 @@ Error system_error(std::string_view what, int number);
 
 // Opens a folder by path; the last part may not be a symbolic link.
 Result<Fd> open_folder(const std::string& path);
-// The same for one name inside `parent`. kNotFound when there is none.
+// The same, but a link is followed: for a folder that the administrator chose.
+Result<Fd> open_chosen_folder(const std::string& path);
+// A folder by one name inside `parent`. kNotFound when there is none.
 Result<Fd> open_folder_in(const Fd& parent, const std::string& name);
 // Makes a folder if there is none, and opens it.
 Result<Fd> make_folder_in(const Fd& parent, const std::string& name, mode_t mode);

@@ -70,7 +70,7 @@ void LogWriter::record(std::string_view text, LineEnd end, int64_t now_us) {
 
 void LogWriter::note_dropped(int64_t now_us) {
   std::string text = fmt::format("[moulin: {} bytes of output could not be written here]", dropped_);
-  dropped_ = 0;
+  noted_ = std::exchange(dropped_, 0);
   append_record(pending_, {.time_us = now_us, .stream = rules_.stream, .end = LineEnd::kNewline, .text = text});
 }
 
@@ -92,11 +92,12 @@ void LogWriter::write_out() {
   }
   if (!rest.empty()) {
     // What of it was text does not matter much; it is at most one batch.
-    dropped_ += pending_text_;
+    dropped_ += pending_text_ + noted_;
     dropped_total_ += pending_text_;
   }
   pending_.clear();
   pending_text_ = 0;
+  noted_ = 0;
 }
 
 bool LogWriter::ensure_file() {

@@ -64,6 +64,7 @@ class LogWriter {
   int64_t pending_text_ = 0;
   bool torn_ = false;       // a write failed half way: the next one begins on a new line
   int64_t dropped_ = 0;     // since the last note in the log
+  int64_t noted_ = 0;       // said in pending_
   int64_t dropped_total_ = 0;
 };
 

@@ -50,7 +50,7 @@ Result<ReplicaKey> parse_live_name(std::string_view name) {
 }
 
 Result<AttemptStore> AttemptStore::open(const std::string& data_folder) {
-  Fd data = TRY(moulin::open_folder(data_folder));
+  Fd data = TRY(open_chosen_folder(data_folder));
   Fd root = TRY(make_folder_in(data, "attempts", kFolderMode));
   Fd live = TRY(make_folder_in(root, "live", 0700));
   return AttemptStore(data_folder + "/attempts", std::move(root), std::move(live));

@@ -233,8 +233,11 @@ TEST_CASE("release forgets a replica but not its logs") {
   EngineHarness harness;
   ReplicaLaunch launch = harness.start_shell("echo kept");
   harness.reports->wait<ReplicaExited>(launch.key);
-  REQUIRE(harness.engine().list().size() == 1);
-  CHECK(harness.engine().list()[0].exited);
+  auto is_held_as_exited = [&] {
+    std::vector<HeldReplica> held = harness.engine().list();
+    return held.size() == 1 && held[0].exited;
+  };
+  CHECK(eventually(is_held_as_exited));
   harness.engine().release(launch.key, launch.token);
   CHECK(eventually([&] { return harness.engine().list().empty(); }));
   harness.restart();

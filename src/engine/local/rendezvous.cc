@@ -4,7 +4,6 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <atomic>
 #include <charconv>
 
@@ -16,14 +15,14 @@ namespace {
 
 constexpr int kPorts = 12'000;
 constexpr int kLowest = 10'240;
-constexpr int kUsualFirst = 20'768;  // 12,000 below 32,768, where Linux starts by default
 
-// The first of kPorts ports that the system does not give to outgoing connections.
+// The first of kPorts ports below those that the system gives to outgoing connections,
+// where there is room for so many.
 int first_port() {
   Result<std::string> text = read_file_at("/proc/sys/net/ipv4/ip_local_port_range", kibibytes(1));
   int low = 0;
   if (text) std::from_chars(text->data(), text->data() + text->size(), low);
-  return low >= kLowest + kPorts ? low - kPorts : std::min(kUsualFirst, kLowest);
+  return low >= kLowest + kPorts ? low - kPorts : kLowest;
 }
 
 uint32_t random_start() {

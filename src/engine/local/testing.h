@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,6 +22,7 @@
 #include "engine/local/attempt_store.h"
 #include "engine/local/local_engine.h"
 #include "shim/process_info.h"
+#include "shim/temporary_folder.h"
 
 namespace moulin::testing {
 
@@ -37,31 +37,6 @@ inline bool eventually(const std::function<bool()>& holds) {
   }
   return true;
 }
-
-inline std::string text_of_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "moulin-XXXXXX").string();
-    MOULIN_CHECK(::mkdtemp(path.data()) != nullptr);
-    path_ = path;
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  const std::string& path() const { return path_; }
-  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 // Reports in the order in which they came.
 class Reports {

@@ -107,7 +107,7 @@ class Parser {
     while (!rest_.empty() && rest_.front().starts_with('-')) {
       std::string_view option = take();
       if (option == "--json") {
-        call_.form = Call::Form::kJson;
+        call_.form = Form::kJson;
       } else if (option == "--help" || option == "-h") {
         call_.wants_help = true;
       } else {
@@ -171,7 +171,7 @@ class Parser {
     if (option.value.empty()) {
       if (attached != nullptr)
         return usage(fmt::format("--{} takes no value", option.name), std::string(*attached), see_help(*call_.verb));
-      if (option.name == "json") call_.form = Call::Form::kJson;
+      if (option.name == "json") call_.form = Form::kJson;
       if (option.name == "help") call_.wants_help = true;
       call_.add(option.name, "");
       return {};

@@ -9,14 +9,13 @@
 
 #include "base/result.h"
 #include "cli/verb.h"
+#include "cli/view.h"
 
 namespace moulin {
 
 // One parsed call. Options are known to the verb and have a value where they need one.
 class Call {
  public:
-  enum class Form { kText, kJson };
-
   const Verb* verb = nullptr;  // null: none was named, the overall help is wanted
   Form form = Form::kText;
   bool wants_help = false;

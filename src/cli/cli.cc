@@ -39,7 +39,7 @@ int cli_main(int argc, char** argv) {
   Result<Call> call = parse_call(verbs(), arguments);
   // A call that cannot be parsed says so in the form that it asked for.
   bool wants_json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
-  Call::Form form = wants_json ? Call::Form::kJson : Call::Form::kText;
+  Form form = wants_json ? Form::kJson : Form::kText;
   Console console(process_console(), call ? call->form : form);
   Result<int> status = call ? run(std::move(*call), console, surroundings) : Result<int>(call.error());
   if (status) return *status;

@@ -7,7 +7,6 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "cli/call.h"
 #include "cli/view.h"
 
 namespace moulin {
@@ -25,9 +24,9 @@ struct ConsoleParts {
 
 class Console {
  public:
-  Console(ConsoleParts parts, Call::Form form) : parts_(std::move(parts)), form_(form) {}
+  Console(ConsoleParts parts, Form form) : parts_(std::move(parts)), form_(form) {}
 
-  bool is_json() const { return form_ == Call::Form::kJson; }
+  bool is_json() const { return form_ == Form::kJson; }
   bool is_interactive() const { return parts_.is_interactive && !is_json(); }
   View view() const;
   View error_view() const;
@@ -40,7 +39,7 @@ class Console {
 
  private:
   ConsoleParts parts_;
-  Call::Form form_;
+  Form form_;
 };
 
 // "moulin: resources.gpu: ..." with given, allowed and to do on lines of their own.

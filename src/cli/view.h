@@ -18,6 +18,9 @@ struct View {
   Duration utc_offset{};  // of the local time zone, east is positive
 };
 
+// Whether answers are for people or for programs.
+enum class Form { kText, kJson };
+
 enum class Ink { kPlain, kBold, kDim, kRed, kGreen, kYellow, kBlue, kCyan };
 
 // The text in a colour when the view has colours.

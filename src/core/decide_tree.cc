@@ -84,6 +84,14 @@ Status check_parent(const State& state, const TreeName& parent) {
                .allowed = std::to_string(kTreeDepthMax) + " levels"};
 }
 
+// A quota divides what the parent has: who manages the parent decides.
+Status require_above(const Case& c, const TreeNode& node) {
+  const TreeName& above = node.parent.empty() ? node.name : node.parent;
+  if (may(c.state(), c.actor(), Verb::kManageTree, above)) return {};
+  TRY(require(c.state(), c.actor(), Verb::kSee, node.name));
+  return forbidden(c.actor(), Verb::kManageTree, above);
+}
+
 constexpr size_t kTreeNodesMax = 10'000;
 constexpr size_t kQuotasMax = 100;
 
@@ -128,8 +136,7 @@ Status judge(Case& c, const command::CreateTreeNode& command) {
 Status judge(Case& c, const command::ChangeQuota& command) {
   const TreeNode* node = c.state().tree_node(command.at);
   if (node == nullptr) return no_such_node(command.at, "project");
-  // A quota divides what the parent has: who manages the parent decides.
-  TRY(require(c.state(), c.actor(), Verb::kManageTree, node->parent.empty() ? node->name : node->parent));
+  TRY(require_above(c, *node));
   if (command.quota) {
     TRY(check_quota(command.key, *command.quota));
     TRY(check_rest(c.state(), node->parent, node->name, command.key, *command.quota));
@@ -149,7 +156,7 @@ Status judge(Case& c, const command::ChangeQuota& command) {
 Status judge(Case& c, const command::RemoveTreeNode& command) {
   const TreeNode* node = c.state().tree_node(command.name);
   if (node == nullptr) return no_such_node(command.name, "name");
-  TRY(require(c.state(), c.actor(), Verb::kManageTree, node->parent.empty() ? node->name : node->parent));
+  TRY(require_above(c, *node));
   if (node->kind == TreeKind::kOrganisation) {
     return Error{.code = Code::kInvalid,
                  .message = "the organisation cannot be removed",

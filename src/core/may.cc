@@ -50,6 +50,13 @@ bool may(const State& state, const Actor& actor, Verb verb, const TreeName& at) 
   return false;
 }
 
+Error forbidden(const Actor& actor, Verb verb, const TreeName& at) {
+  return {.code = Code::kForbidden,
+          .message = actor.user.text + " may not " + std::string(verb_text(verb)) + " " + at.text,
+          .allowed = "users with the role " + std::string(to_text(role_for(verb))) + " at " + at.text + " or above it",
+          .to_do = "ask an administrator for the role"};
+}
+
 Status require(const State& state, const Actor& actor, Verb verb, const TreeName& at) {
   if (may(state, actor, verb, at)) return {};
   // Everybody knows that there is an organisation; of what else is there, only who may see it.
@@ -61,11 +68,7 @@ Status require(const State& state, const Actor& actor, Verb verb, const TreeName
                  .given = at.text,
                  .to_do = "run `moulin project list` to see yours"};
   }
-  return Error{
-      .code = Code::kForbidden,
-      .message = actor.user.text + " may not " + std::string(verb_text(verb)) + " " + at.text,
-      .allowed = "users with the role " + std::string(to_text(role_for(verb))) + " at " + at.text + " or above it",
-      .to_do = "ask an administrator for the role"};
+  return forbidden(actor, verb, at);
 }
 
 }  // namespace moulin

@@ -20,6 +20,9 @@ enum class Verb {
 // of a workload may see its own project and nothing else.
 bool may(const State& state, const Actor& actor, Verb verb, const TreeName& at);
 
+// What an actor is told who may see `at`, but not do that there: kForbidden.
+Error forbidden(const Actor& actor, Verb verb, const TreeName& at);
+
 // kForbidden, naming who, what, where and which role would do; or kNotFound when the
 // actor may not even see `at`.
 Status require(const State& state, const Actor& actor, Verb verb, const TreeName& at);

@@ -183,7 +183,7 @@ struct Counters {
 };
 
 Status check_counts(World& world, const Json& value, std::string_view path) {
-  constexpr std::string_view kFields[] = {"retries", "preemptions", "lost", "held"};
+  static constexpr std::string_view kFields[] = {"retries", "preemptions", "lost", "held"};
   return each_named(world, value, path, [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
     ObjectReader reader = TRY(ObjectReader::open(item, at, {.known = kFields}));
     const Workload* workload = workload_or_null(world, id);

@@ -78,6 +78,7 @@ class RandomEvents {
                      .priority = rng_.below(3)});
   }
   void plan() {
+    with(WorkloadState::kWaiting, [&](WorkloadId id) { CHECK(explain(cluster_.view(), id).reasons.size() < 20); });
     Plan plan = make_plan(cluster_.view(), {});
     for (const StartItem& item : plan.starts) {
       Status holds = check_start(cluster_.view(), item);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <vector>
 
 #include "scheduler/scheduler.h"
@@ -26,6 +27,12 @@ class Overlay {
   void remove(const Account& account, const Placement& placement) {
     change(Amounts::Sign::kSubtract, account, placement);
   }
+
+  // Lets go of the claim that the state holds for this owner; nothing when there is none,
+  // or it was let go before.
+  void release_claim(WorkloadId owner);
+  // The claim of that owner, unless it was let go; nullptr: none.
+  const Claim* claim_of(WorkloadId owner) const;
 
   Mark checkpoint() const { return changes_.size(); }
   // Undoes all changes since then, newest first. Marks taken since then are void.
@@ -49,12 +56,14 @@ class Overlay {
     Amounts::Sign sign;
     Account account;
     Placement placement;
+    WorkloadId released{};  // the claim of this owner was let go; no placement
   };
   void change(Amounts::Sign sign, const Account& account, const Placement& placement);
 
   const View view_;
   Room room_;
   std::vector<Change> changes_;
+  std::set<WorkloadId> released_;  // owners of claims that were let go
   std::map<TreeName, TreePath> paths_;
   int64_t touched_ = 0;
 };

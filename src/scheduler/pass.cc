@@ -42,7 +42,7 @@ bool Pass::is_spent() const {
 void Pass::drain() {
   for (WorkloadId id : drained_workloads(view_.index)) {
     const Workload& workload = *view_.state.workload(id);
-    if (workload.state == WorkloadState::kStopping || claim_of(view_.state, id) != nullptr) continue;
+    if (workload.state == WorkloadState::kStopping || overlay_.claim_of(id) != nullptr) continue;
     if (auto eviction = plan_drain(overlay_, workload, departures_)) adopt(*eviction);
   }
 }
@@ -87,7 +87,7 @@ void Pass::serve_one(const Workload& workload) {
   ++plan_.counts.workloads_examined;
   const TreeName& project = workload.spec.project;
   Applicant applicant{workload.spec, overlay_.path(project), workload.id};
-  bool has_claim = claim_of(view_.state, workload.id) != nullptr;
+  bool has_claim = overlay_.claim_of(workload.id) != nullptr;
   auto known = refused_.find({workload});
   if (!has_claim && known != refused_.end()) return wait(workload, known->second);
   if (start(applicant)) {
@@ -106,7 +106,7 @@ std::vector<ReasonCode> Pass::blockers(const Applicant& applicant, const Workloa
 
 bool Pass::start(const Applicant& applicant) {
   Overlay::Mark mark = overlay_.checkpoint();
-  remove_claim(overlay_, applicant);
+  overlay_.release_claim(applicant.id);
   auto placed = place_gang(overlay_, applicant, Hold::kHeld, {.first = 0, .count = applicant.spec.replicas.min});
   if (!placed) {
     overlay_.rollback(mark);

@@ -42,7 +42,7 @@ Status check_start(const View& view, const StartItem& item) {
   TreePath path = path_to_root(view.state, workload->spec.project);
   Applicant applicant{workload->spec, path, workload->id};
   Overlay overlay(view);
-  remove_claim(overlay, applicant);
+  overlay.release_claim(applicant.id);
   for (const ReplicaPlacement& replica : item.replicas) {
     TRY(check_place(overlay, applicant, replica.placement));
     overlay.place(applicant.account(Hold::kHeld), replica.placement);

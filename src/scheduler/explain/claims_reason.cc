@@ -15,19 +15,14 @@ constexpr size_t kClaimsNamed = 16;
 std::vector<const Claim*> claims_of_others(const Inquiry& inquiry) {
   std::vector<const Claim*> claims;
   for (const auto& [owner, claim] : inquiry.overlay.state().claims) {
-    if (owner != inquiry.applicant.id) claims.push_back(&*claim);
+    if (owner != inquiry.applicant.id && inquiry.overlay.claim_of(owner) != nullptr) claims.push_back(&*claim);
   }
   return claims;
 }
 
-void let_go(const Inquiry& inquiry, const Claim& claim) {
-  const WorkloadSpec& spec = inquiry.overlay.state().workload(claim.owner)->spec;
-  remove_claim(inquiry.overlay, {spec, inquiry.overlay.path(spec.project), claim.owner});
-}
-
 bool would_start_without(const Inquiry& inquiry, const std::vector<const Claim*>& claims) {
   Overlay::Mark mark = inquiry.overlay.checkpoint();
-  for (const Claim* claim : claims) let_go(inquiry, *claim);
+  for (const Claim* claim : claims) inquiry.overlay.release_claim(claim->owner);
   bool starts = can_start(inquiry);
   inquiry.overlay.rollback(mark);
   return starts;
@@ -60,7 +55,7 @@ void explain_claims(const Inquiry& inquiry, Reasons& reasons) {
 }
 
 bool explain_own_claim(const Inquiry& inquiry, Reasons& reasons) {
-  const Claim* claim = claim_of(inquiry.overlay.state(), inquiry.applicant.id);
+  const Claim* claim = inquiry.claim;
   if (claim == nullptr) return false;
   std::string victims;
   for (WorkloadId id : claim->victims) {

@@ -22,9 +22,10 @@ bool is_too_disruptive(Overlay& overlay, const Applicant& applicant, const Depar
 
 Explanation explain(const View& view, const Applicant& applicant, const Workload* workload) {
   Overlay overlay(view);
-  remove_claim(overlay, applicant);
   const Departures nobody;
   Inquiry inquiry{overlay, applicant, workload, nobody};
+  inquiry.claim = overlay.claim_of(applicant.id);
+  overlay.release_claim(applicant.id);
   inquiry.too_disruptive = is_too_disruptive(overlay, applicant, nobody);
   Explanation explanation{.reasons = find_reasons(inquiry)};
   explain_queue(inquiry, explanation.reasons);

@@ -17,6 +17,7 @@ struct Inquiry {
   const Workload* workload = nullptr;  // nullptr: not submitted yet
   const Departures& departures;        // what a plan in the making asked to leave
   bool too_disruptive = false;         // an eviction was found and given up for that
+  const Claim* claim = nullptr;        // its own; nullptr: none
   const WorkloadSpec& spec() const { return applicant.spec; }
   int64_t replicas() const { return applicant.spec.replicas.min; }
 };

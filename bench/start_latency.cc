@@ -75,8 +75,8 @@ class Exits {
 };
 
 void print(const char* name, double value, double goal, double limit) {
-  fmt::print("{{\"name\":\"{}\",\"value\":{:.3f},\"unit\":\"ms\",\"better\":\"lower\",\"goal\":{:.0f},\"limit\":{:.3f}}}\n",
-             name, value, goal, limit);
+  fmt::print("{{\"name\":\"{}\",\"value\":{:.3f},\"unit\":\"ms\",\"better\":\"lower\",", name, value);
+  fmt::print("\"goal\":{:.0f},\"limit\":{:.3f}}}\n", goal, limit);
 }
 
 double at(std::vector<double>& values, int per_cent) {

@@ -16,7 +16,8 @@ TEST_CASE("times as text and back") {
     CHECK(parse_time_text(time_text(time)) == time);
   }
   for (const char* bad : {"", "2025-12-01", "2025-12-01T06:23:00.123456", "2025-13-01T06:23:00.123456Z",
-                          "2025-02-30T06:23:00.123456Z", "2025-12-01T24:00:00.000000Z", "2025-12-01 06:23:00.123456Z"}) {
+                          "2025-02-30T06:23:00.123456Z", "2025-12-01T24:00:00.000000Z",
+                          "2025-12-01 06:23:00.123456Z"}) {
     CHECK_FALSE(parse_time_text(bad));
   }
 }
@@ -53,7 +54,8 @@ TEST_CASE("names of log files") {
   CHECK(log_file_name(LogStream::kErr, 12) == "stderr.12.log");
   CHECK(log_file_number(LogStream::kErr, "stderr.12.log") == 12);
   for (const char* other : {"stdout.12.log", "stderr.log", "stderr..log", "stderr.0.log", "stderr.012.log",
-                            "stderr.-1.log", "stderr.1.log.gz", "stderr.1x.log", "stderr.99999999999999999999.log", ""}) {
+                            "stderr.-1.log", "stderr.1.log.gz", "stderr.1x.log", "",
+                            "stderr.99999999999999999999.log"}) {
     CHECK(log_file_number(LogStream::kErr, other) == 0);
   }
 }

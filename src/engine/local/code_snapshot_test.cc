@@ -28,7 +28,9 @@ struct CodeFolder {
 
 size_t files_below(const std::string& path) {
   size_t count = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) count += entry.is_regular_file() ? 1 : 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(path)) {
+    if (entry.is_regular_file()) ++count;
+  }
   return count;
 }
 

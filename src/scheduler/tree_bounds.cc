@@ -33,8 +33,9 @@ class LevelBounds {
   LevelBounds(const View& view, const Room& room, const Applicant& applicant, size_t level, BoundKind kind)
       : view_(view), room_(room), applicant_(applicant), level_(level), kind_(kind) {}
 
-  // All bounds of one pool. Of models, which are alternatives, the widest stands for all.
-  std::vector<Bound> of_pool(const PoolName& pool, const std::map<ModelName, Share>& shares) const {
+  // The bounds of one pool. Of models, which are alternatives, the widest may stand for all.
+  enum class Models { kAll, kWidest };
+  std::vector<Bound> of_pool(Models models, const PoolName& pool, const std::map<ModelName, Share>& shares) const {
     std::vector<Bound> bounds;
     const Resources& resources = applicant_.spec.resources;
     auto add = [&](Resource resource, int64_t each) {
@@ -44,7 +45,13 @@ class LevelBounds {
     if (!shares.empty()) {
       auto smaller = [](const auto& a, const auto& b) { return a.second < b.second; };
       add(Resource::kGpu, std::ranges::min_element(shares, smaller)->second.milli);
-      if (auto widest = widest_model(pool, shares)) bounds.push_back(*widest);
+      if (models == Models::kWidest) {
+        if (auto widest = widest_model(pool, shares)) bounds.push_back(*widest);
+      } else {
+        for (const auto& [model, share] : shares) {
+          if (auto of_model = bound({pool, Resource::kGpu, model}, share.milli)) bounds.push_back(*of_model);
+        }
+      }
     }
     add(Resource::kCpu, resources.cpu.milli);
     add(Resource::kMemory, resources.memory.count);
@@ -103,7 +110,7 @@ std::vector<Bound> blocking_bounds(const View& view, const Room& room, const App
   int64_t total = 0;
   for (const auto& [pool, shares] : smallest_shares(view.index, applicant.spec)) {
     if (wants_gpu && shares.empty()) continue;
-    std::vector<Bound> bounds = level_bounds.of_pool(pool, shares);
+    std::vector<Bound> bounds = level_bounds.of_pool(LevelBounds::Models::kWidest, pool, shares);
     int64_t replicas = kManyReplicas;
     for (const Bound& bound : bounds) replicas = std::min(replicas, bound.replicas);
     total += replicas;
@@ -115,6 +122,16 @@ std::vector<Bound> blocking_bounds(const View& view, const Room& room, const App
   }
   std::erase_if(best, [wanted](const Bound& bound) { return bound.replicas >= wanted; });
   return best;
+}
+
+std::vector<Bound> bounds_at(const View& view, const Room& room, const Applicant& applicant, size_t level,
+                             BoundKind kind) {
+  LevelBounds level_bounds(view, room, applicant, level, kind);
+  std::vector<Bound> all;
+  for (const auto& [pool, shares] : smallest_shares(view.index, applicant.spec)) {
+    for (const Bound& bound : level_bounds.of_pool(LevelBounds::Models::kAll, pool, shares)) all.push_back(bound);
+  }
+  return all;
 }
 
 }  // namespace moulin

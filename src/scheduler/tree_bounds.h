@@ -28,4 +28,9 @@ struct Bound {
 std::vector<Bound> blocking_bounds(const View& view, const Room& room, const Applicant& applicant, size_t level,
                                    BoundKind kind);
 
+// All bounds at path[level] that bear on the workload, in every pool and model that it may
+// use, whether they block or not.
+std::vector<Bound> bounds_at(const View& view, const Room& room, const Applicant& applicant, size_t level,
+                             BoundKind kind);
+
 }  // namespace moulin

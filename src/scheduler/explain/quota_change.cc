@@ -30,7 +30,7 @@ std::optional<int64_t> smallest_amount(const Inquiry& inquiry, size_t level, con
   // Enough for all replicas at the largest share that a device can ask of each.
   int64_t devices = bound.key.resource == Resource::kGpu ? inquiry.spec().resources.gpu.count : 0;
   int64_t each = std::max(bound.each, kWholeDevice.milli * devices);
-  int64_t most = bound.held + each * inquiry.replicas();
+  int64_t most = std::max(bound.held + each * inquiry.replicas(), bound.amount);
   if (!starts_with(inquiry, level, bound, kind, most)) return std::nullopt;
   int64_t least = bound.amount + 1;
   while (least < most) {
@@ -48,7 +48,7 @@ std::optional<Change> change_at(const Inquiry& inquiry, size_t level, BoundKind 
   bool root_guarantee = kind == BoundKind::kGuarantee && node.kind == TreeKind::kOrganisation;
   if (root_guarantee) return std::nullopt;  // it is the capacity
   const Room& room = inquiry.overlay.room();
-  for (const Bound& bound : blocking_bounds(inquiry.overlay.view(), room, inquiry.applicant, level, kind)) {
+  for (const Bound& bound : bounds_at(inquiry.overlay.view(), room, inquiry.applicant, level, kind)) {
     std::optional<int64_t> amount = smallest_amount(inquiry, level, bound, kind);
     if (!amount) continue;
     std::string_view what = kind == BoundKind::kLimit ? "limit" : "guarantee";

@@ -31,7 +31,8 @@ void print_facts(std::FILE* out, const Gpu& gpu, const GpuDetails& details) {
   print(out, "  uuid         {}\n", gpu.uuid.text);
   print(out, "  memory       {}, kept by the driver {}, usable {}\n", to_text(gpu.memory), to_text(gpu.reserve),
         to_text(gpu.usable()));
-  print(out, "  pci, numa    {}, {}\n", details.pci_bus_id, or_unknown(details.numa_node, ""));
+  print(out, "  pci bus      {}\n", details.pci_bus_id.empty() ? "unknown" : details.pci_bus_id);
+  print(out, "  numa node    {}\n", or_unknown(details.numa_node, ""));
   print(out, "  nvlink       {}\n", gpu.group.empty() ? "none" : gpu.group);
   print(out, "  mig          {}\n", details.mig_enabled ? "on" : "off");
   for (const MigInstance& instance : details.mig) {

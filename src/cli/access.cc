@@ -69,7 +69,13 @@ Result<Access> find_access(const Surroundings& surroundings) {
     access.endpoint.address = access.server_from;
   } else {
     access.server_from = "MOULIN_URL";
-    access.endpoint = TRY(at_path("MOULIN_URL", parse_endpoint(url)));
+    Result<Endpoint> endpoint = parse_endpoint(url);
+    if (!endpoint) {
+      Error error = std::move(endpoint).error();
+      error.field = "MOULIN_URL";
+      return error;
+    }
+    access.endpoint = std::move(*endpoint);
   }
   TRY(find_token(surroundings, url.empty() ? Server::kDefault : Server::kNamed, access));
   return access;

@@ -1,50 +1,16 @@
 #include "cli/cli.h"
 
-#include <algorithm>
+#include <string_view>
 #include <vector>
 
-#include "cli/help.h"
-#include "cli/session.h"
+#include "cli/program.h"
 #include "cli/terminal.h"
 
 namespace moulin {
 
-namespace {
-
-// A verb that only main knows was asked for its help here.
-Result<int> run(Call call, Console& console, const Surroundings& surroundings) {
-  if (call.verb == nullptr || (call.wants_help && call.verb->run == nullptr)) {
-    console.print(overall_help(verbs(), console.view()));
-    return 0;
-  }
-  if (call.wants_help) {
-    console.print(verb_help(*call.verb));
-    return 0;
-  }
-  if (call.verb->run == nullptr) {
-    return Error{.code = Code::kInvalid,
-                 .message = "options stand before the verb",
-                 .to_do = "write: moulin " + std::string(call.verb->name) + " [options]"};
-  }
-  auto verb = call.verb->run;
-  Session session(std::move(call), console, surroundings);
-  return verb(session);
-}
-
-}  // namespace
-
 int cli_main(int argc, char** argv) {
   std::vector<std::string_view> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-  Surroundings surroundings = process_surroundings();
-  Result<Call> call = parse_call(verbs(), arguments);
-  // A call that cannot be parsed says so in the form that it asked for.
-  bool wants_json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
-  Form form = wants_json ? Form::kJson : Form::kText;
-  Console console(process_console(), call ? call->form : form);
-  Result<int> status = call ? run(std::move(*call), console, surroundings) : Result<int>(call.error());
-  if (status) return *status;
-  console.print_error(status.error());
-  return exit_status(status.error().code);
+  return run_program(arguments, process_console(), process_surroundings());
 }
 
 }  // namespace moulin

@@ -9,7 +9,8 @@ namespace {
 // Reads the data of an event as a wire type; what does not read is a defect of the server.
 template <class T>
 Result<T> read_data(const StreamEvent& event) {
-  Result<T> value = wire::read<T>(TRY(parse_json(event.data)));
+  Result<Json> data = parse_json(event.data);
+  Result<T> value = data ? wire::read<T>(*data) : Result<T>(data.error());
   if (value) return value;
   Error error = std::move(value).error();
   error.code = Code::kInternal;

@@ -168,11 +168,10 @@ Result<StoredSnapshot> store_snapshot(const std::string& folder, const std::stri
 }
 
 Result<std::string> materialise_snapshot(const SnapshotId& id, const std::string& snapshots) {
-  std::string path = fmt::format("{}/trees/{}", snapshots, id.text);
+  std::string path = fmt::format("{}/{}", snapshots, id.text);
   if (::access(path.c_str(), F_OK) == 0) return path;
   Fd root = TRY(open_chosen_folder(snapshots));
   Fd manifests = TRY(open_folder_in(root, "manifests"));
-  Fd trees = TRY(make_folder_in(root, "trees", 0711));
   ContentStore store = TRY(ContentStore::open(root));
   std::string bytes = TRY(read_file_in(manifests, id.text, kManifestMax));
   if (content_hash(bytes) != id.text) {
@@ -185,12 +184,12 @@ Result<std::string> materialise_snapshot(const SnapshotId& id, const std::string
 
   static std::atomic<int64_t> counter = 0;
   std::string temporary = fmt::format(".new.{}.{}", ::getpid(), counter.fetch_add(1));
-  Fd tree = TRY(make_folder_in(trees, temporary, 0700));
+  Fd tree = TRY(make_folder_in(root, temporary, 0700));
   Status made = make_tree(manifest, tree, store);
-  bool placed = made && ::renameat(trees.number(), temporary.c_str(), trees.number(), id.text.c_str()) == 0;
+  bool placed = made && ::renameat(root.number(), temporary.c_str(), root.number(), id.text.c_str()) == 0;
   if (placed) return path;
   std::error_code ignored;
-  std::filesystem::remove_all(fmt::format("{}/trees/{}", snapshots, temporary), ignored);
+  std::filesystem::remove_all(fmt::format("{}/{}", snapshots, temporary), ignored);
   if (!made) return made.error();
   // Somebody else was as quick.
   if (::access(path.c_str(), F_OK) == 0) return path;

@@ -2,7 +2,7 @@
 //
 //   <snapshots>/objects/ab/cdef...   contents of files by their BLAKE2b hash, stored once
 //   <snapshots>/manifests/<id>       what is in a snapshot; the id is the hash of this
-//   <snapshots>/trees/<id>/          a snapshot made into files again, read-only
+//   <snapshots>/<id>/                a snapshot made into files again, read-only
 //
 // Equal folders give equal ids: names, contents, links and the executable bit count, the
 // times and owners of files do not.

@@ -116,10 +116,18 @@ InheritedEnvironment inherited_environment() {
   return inherited;
 }
 
+// Who started a server that runs as root; empty when it does not.
+std::string starter_account() {
+  if (geteuid() != 0) return "";
+  const char* behind_sudo = getenv("SUDO_USER");
+  return behind_sudo != nullptr && *behind_sudo != '\0' ? behind_sudo : "root";
+}
+
 // Said by `moulin up`, `doctor` and the API.
 std::vector<std::string> notes_for(const Containment& containment) {
   std::vector<std::string> notes{"parts of a GPU are advisory: nothing yet keeps a workload inside its part"};
   if (geteuid() != 0) notes.push_back("not started as root: no isolation between users");
+  if (starter_account() == "root") notes.push_back("workloads of admin run as root: give people users of their own");
   for (const ContainmentFinding& finding : containment.findings) {
     if (!finding.works) notes.push_back(finding.detail);
   }
@@ -195,7 +203,8 @@ int up_main(int argc, char** argv) {
        .listen = options->listen,
        .version = kVersion,
        .boot_id = host->boot_id,
-       .notes = notes_for(containment)},
+       .notes = notes_for(containment),
+       .starter_account = starter_account()},
       [&](const DataFolder& folder, ServerLog& log) { return make_parts(*options, containment, folder, log); });
   if (!server) return fail(server.error());
   announce(**server, *options);

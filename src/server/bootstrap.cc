@@ -32,9 +32,9 @@ Status register_nodes(Reactor& reactor, const GpuInventory& inventory) {
 }
 
 // A token in a file that only the owner of the installation can read.
-Status make_admin(Reactor& reactor, Clock& clock, IdMaker& ids, const DataFolder& folder) {
+Status make_admin(Reactor& reactor, Clock& clock, IdMaker& ids, const std::string& account, const DataFolder& folder) {
   if (!reactor.view()->state.users.contains(kAdminName)) {
-    TRY(give(reactor, command::CreateUser{kAdminName, ""}));
+    TRY(give(reactor, command::CreateUser{kAdminName, account}));
     TRY(give(reactor, command::GrantRole{{kAdminName, kRootTree, Role::kAdmin}}));
   }
   if (read_file(folder.admin_token(), 1000)) return {};
@@ -63,7 +63,7 @@ Status bootstrap(Reactor& reactor, Clock& clock, IdMaker& ids, const GpuInventor
                                         .simulated = inventory.source == GpuSource::kSimulated}));
   TRY(remove_missing_nodes(reactor, inventory));
   TRY(register_nodes(reactor, inventory));
-  return make_admin(reactor, clock, ids, folder);
+  return make_admin(reactor, clock, ids, facts.starter_account, folder);
 }
 
 }  // namespace moulin

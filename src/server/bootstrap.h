@@ -15,6 +15,7 @@ namespace moulin {
 struct BootstrapFacts {
   std::string boot_id;
   std::string version;
+  std::string starter_account;  // the first administrator runs as this; empty: as the server
 };
 
 // Gives the commands one after the other and waits for each to be durable.

@@ -1,7 +1,5 @@
 #include "server/server.h"
 
-#include <unistd.h>
-
 #include <condition_variable>
 #include <mutex>
 
@@ -105,7 +103,7 @@ Status Server::Implementation::recover() {
            .data_folder = folder.path(),
            .started = clock->now(),
            .inventory = TRY(parts.gpus->discover()),
-           .isolates_users = ::geteuid() == 0,
+           .isolates_users = !options.starter_account.empty(),
            .notes = options.notes};
   if (!facts.inventory.note.empty()) facts.notes.push_back(facts.inventory.note);
   committer = std::make_unique<Committer>(*parts.journal);
@@ -113,8 +111,9 @@ Status Server::Implementation::recover() {
   reactor = std::make_unique<Reactor>(reactor_world(), ReactorOptions{.launch = std::move(launch)}, std::move(core));
   parts.engine->on_report([this](EngineReport report) { reactor->report(command::TakeReport{std::move(report)}); });
   reactor->start();
-  TRY(bootstrap(*reactor, *clock, *ids, facts.inventory, {.boot_id = options.boot_id, .version = options.version},
-                folder));
+  BootstrapFacts begin{
+      .boot_id = options.boot_id, .version = options.version, .starter_account = options.starter_account};
+  TRY(bootstrap(*reactor, *clock, *ids, facts.inventory, begin, folder));
   housekeeper = std::make_unique<Housekeeper>(*reactor, *parts.engine, *parts.journal, *clock, HousekeeperOptions{},
                                               [this](std::string_view text) { log.warning(text); });
   watch_gpus(*parts.gpus, *reactor, *parts.engine);

@@ -76,7 +76,19 @@ std::vector<WorkloadId> made_by(const Call& call, const Events& events, const st
   return request == nullptr ? ids : (*request)->made;
 }
 
+// A server that is root runs nothing as root for want of somebody else.
+Status has_account(const Call& call) {
+  if (!call.world.facts.isolates_users) return {};
+  const Cow<User>* user = call.state().users.find(call.actor.user);
+  if (user == nullptr || !(*user)->account.empty()) return {};
+  return Error{.code = Code::kForbidden,
+               .message = call.actor.user.text + " has no Unix account here, so nothing can run for them",
+               .allowed = "users with an account",
+               .to_do = "ask an administrator to make the user again with an account"};
+}
+
 Result<command::Submit> read_submission(const Call& call) {
+  TRY(has_account(call));
   auto wanted = TRY(parameters<wire::SubmitWorkloads>(call));
   auto submission = TRY(wire::read_body<wire::Submission>(call.request));
   command::Submit submit{
@@ -98,6 +110,7 @@ wire::Problem problem_of(const Error& error) {
 
 // Everything that decide() would refuse a submission for, asked one by one.
 Status would_be_refused(const Call& call, const WorkloadSpec& spec) {
+  TRY(has_account(call));
   command::Submit submit{.workloads = {{.id = {UINT64_MAX}, .spec = spec, .origin = {}}}, .key = "", .digest = ""};
   Agenda agenda;
   Judgement judgement{call.view->state, call.view->index, agenda};

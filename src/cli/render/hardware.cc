@@ -116,9 +116,10 @@ std::string render_nodes(const wire::NodePage& page, const View& view) {
       if (!trouble_of(gpu).empty()) ++troubled;
     }
     std::string note = node.simulated ? "simulated" : "";
-    if (troubled > 0)
-      note +=
-          fmt::format("{}{}: see `moulin node show`", note.empty() ? "" : "; ", counted(troubled, "GPU with a remark"));
+    if (troubled > 0) {
+      if (!note.empty()) note += "; ";
+      note += fmt::format("{} not in order or shared: `moulin node show {}`", counted(troubled, "GPU"), node.name);
+    }
     table.add({{node.name},
                {node.pool},
                {mode_text(node), ink_of(node)},

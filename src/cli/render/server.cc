@@ -66,7 +66,8 @@ std::string render_event(const wire::Event& event, const View& view) {
   std::string line = paint(clock_text(event.time, view), Ink::kDim, view);
   if (event.workload) line += "  " + paint(to_text(*event.workload), Ink::kCyan, view);
   line += "  " + printable(event.text);
-  if (event.by) line += paint(" (by " + printable(*event.by) + ")", Ink::kDim, view);
+  if (event.by && event.text.find(*event.by) == std::string::npos)
+    line += paint(" (by " + printable(*event.by) + ")", Ink::kDim, view);
   return line + "\n";
 }
 

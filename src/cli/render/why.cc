@@ -49,7 +49,7 @@ std::string start_text(const wire::Explanation& explanation, const View& view) {
   }
   std::string why =
       explanation.expected_start_reason.empty() ? "nothing is known about it" : explanation.expected_start_reason;
-  return wrapped("When it will start cannot be told yet: " + sentence(why), "", view);
+  return wrapped(sentence("when it will start cannot be told yet: " + why), "", view);
 }
 
 // The whole of `to` as --gpu of one replica; empty when it does not divide evenly.

@@ -101,7 +101,12 @@ std::string attempt_lines(const wire::Workload& workload, const View& view) {
 }
 
 std::string state_text(const wire::Workload& workload, const View& view) {
-  return fmt::format("{} since {}", to_text(workload.state), elapsed(workload.state_since, view.now));
+  return fmt::format("{} for {}", to_text(workload.state), elapsed(workload.state_since, view.now));
+}
+
+std::string usage_text(const wire::WorkloadUsage& usage) {
+  return fmt::format("{} held, {} lost, {} active", gpu_seconds_text(usage.held_gpu_seconds),
+                     gpu_seconds_text(usage.lost_gpu_seconds), gpu_seconds_text(GpuTime{usage.gpu_active_seconds.us}));
 }
 
 void add_waiting(const wire::Workload& workload, const View& view, Facts& facts) {
@@ -180,13 +185,13 @@ std::string render_workload(const wire::Workload& workload, const View& view) {
   }
   facts.add("submitted", relative_text(workload.submitted, view));
   if (workload.finished) facts.add("finished", relative_text(*workload.finished, view));
-  facts.add("ran",
-            fmt::format("{} in {}", brief(workload.usage.running_seconds), counted(workload.attempt_count, "attempt")));
+  if (workload.attempt_count > 0) {
+    facts.add("ran", fmt::format("{} in {}", brief(workload.usage.running_seconds),
+                                 counted(workload.attempt_count, "attempt")));
+  }
   if (workload.preemptions > 0) facts.add("gave way", counted(workload.preemptions, "time"));
   if (workload.retries > 0) facts.add("retries", fmt::format("{}", workload.retries));
-  facts.add("GPU-seconds", fmt::format("{} held, {} lost, {} active", gpu_seconds_text(workload.usage.held_gpu_seconds),
-                                       gpu_seconds_text(workload.usage.lost_gpu_seconds),
-                                       gpu_seconds_text(GpuTime{workload.usage.gpu_active_seconds.us})));
+  if (workload.usage.held_gpu_seconds.micro > 0) facts.add("GPU-seconds", usage_text(workload.usage));
   for (const auto& [name, value] : workload.tags) facts.add("tag " + name, value);
   if (workload.simulated) facts.add("note", "its GPUs are simulated", Ink::kYellow);
   return facts.text(view) + placement_lines(workload, view) + attempt_lines(workload, view);

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <thread>
 
 #include "base/json.h"
@@ -41,9 +42,9 @@ Usage: moulin up [options]
   --json              print one line {"url": ..., "token_file": ...} when it serves
   --help              show this
 
-Clients on this machine find the server without settings. Stopping it (Ctrl-C,
-SIGTERM, `moulin down`) leaves workloads running; the next `moulin up` takes
-them over again.
+Clients on this machine find a server with the default folder without settings,
+another one with MOULIN_DATA=DIR. Stopping it (Ctrl-C, SIGTERM, `moulin down`)
+leaves workloads running; the next `moulin up` takes them over again.
 
 Examples:
   moulin up
@@ -167,6 +168,10 @@ void announce(const Server& server, const UpOptions& options) {
     std::printf("Moulin %s serves %s\n", kVersion, server.url().c_str());
     std::printf("Administrator's token: %s\n", server.token_file().c_str());
     for (const std::string& note : server.notes()) std::printf("Note: %s\n", note.c_str());
+    if (options.data != default_data_folder(process_surroundings())) {
+      std::string folder = std::filesystem::absolute(server.token_file()).parent_path().string();
+      std::printf("For clients: export MOULIN_DATA=%s\n", folder.c_str());
+    }
     std::printf("Try: moulin run --gpu 0.25 -- echo hello\n");
   }
   std::fflush(stdout);

@@ -11,7 +11,7 @@ constexpr std::string_view kBearer = "Bearer ";
 Error refused(std::string message) {
   return {.code = Code::kUnauthenticated,
           .message = std::move(message),
-          .to_do = "log in, or set MOULIN_TOKEN or MOULIN_TOKEN_FILE"};
+          .to_do = "set MOULIN_TOKEN or MOULIN_TOKEN_FILE; `moulin up` names the administrator's token file"};
 }
 
 }  // namespace

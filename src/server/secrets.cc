@@ -59,7 +59,7 @@ NewToken make_token(TokenId id, const UserName& user) {
 Result<TokenText> parse_token(std::string_view text) {
   Error refused{.code = Code::kUnauthenticated,
                 .message = "no valid token",
-                .to_do = "log in, or set MOULIN_TOKEN or MOULIN_TOKEN_FILE"};
+                .to_do = "set MOULIN_TOKEN or MOULIN_TOKEN_FILE; `moulin up` names the administrator's token file"};
   if (!text.starts_with(kPrefix) || text.size() > 200) return refused;
   std::vector<std::string_view> parts = split(text.substr(kPrefix.size()), '_');
   if (parts.size() != 2) return refused;

@@ -127,6 +127,8 @@ void fold_workload(State& state, const event::EndAsked& event, Instant at) {
   attempt.intent = event.intent;
   attempt.cause = event.cause;
   attempt.evicted_for = event.beneficiary;
+  // Who was being moved and now ends for good needs its next place no more.
+  if (event.intent > Intent::kPreempt) state.claims.erase(event.workload);
   move(state, workload, WorkloadStep::kEndAsked, WorkloadState::kStopping, at);
 }
 

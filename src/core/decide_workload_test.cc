@@ -33,15 +33,40 @@ const std::vector<Situation>& situations() {
       {"waiting", [](C&, WorkloadId) {}},
       {"starting", [](C& c, WorkloadId id) { c.start(id); }},
       {"running", [](C& c, WorkloadId id) { c.run(id); }},
-      {"pausing", [](C& c, WorkloadId id) { c.run(id); ask(c, id, Intent::kPause); }},
-      {"preempting", [](C& c, WorkloadId id) { c.run(id); ask(c, id, Intent::kPreempt); }},
-      {"failing", [](C& c, WorkloadId id) { c.run(id); ask(c, id, Intent::kFail); }},
-      {"stopping", [](C& c, WorkloadId id) { c.run(id); ask(c, id, Intent::kStop); }},
+      {"pausing",
+       [](C& c, WorkloadId id) {
+         c.run(id);
+         ask(c, id, Intent::kPause);
+       }},
+      {"preempting",
+       [](C& c, WorkloadId id) {
+         c.run(id);
+         ask(c, id, Intent::kPreempt);
+       }},
+      {"failing",
+       [](C& c, WorkloadId id) {
+         c.run(id);
+         ask(c, id, Intent::kFail);
+       }},
+      {"stopping",
+       [](C& c, WorkloadId id) {
+         c.run(id);
+         ask(c, id, Intent::kStop);
+       }},
       {"paused", [](C& c, WorkloadId id) { c.must(command::Pause{id}); }},
-      {"succeeded", [](C& c, WorkloadId id) { c.run(id); c.end(id, {.code = 0}); }},
-      {"failed", [](C& c, WorkloadId id) { c.run(id); c.end(id, {.code = 1}); }},
+      {"succeeded",
+       [](C& c, WorkloadId id) {
+         c.run(id);
+         c.end(id, {.code = 0});
+       }},
+      {"failed",
+       [](C& c, WorkloadId id) {
+         c.run(id);
+         c.end(id, {.code = 1});
+       }},
       {"stopped", [](C& c, WorkloadId id) { c.must(command::Stop{id}); }},
-      {"back_off", [](C& c, WorkloadId id) {
+      {"back_off",
+       [](C& c, WorkloadId id) {
          c.run(id);
          Exit gone{.error = "gone"};
          gone.vanished = true;
@@ -61,12 +86,12 @@ CommandBody make_command(TestCluster& cluster, std::string_view word, WorkloadId
     return command::Evict{.evictions = {{.victim = id, .replicas = {}, .cause = Cause::kHigherClass}}, .claim = {}};
   if (word == "shrink")
     return command::Evict{.evictions = {{.victim = id, .replicas = {{0}}, .cause = Cause::kHigherClass}}, .claim = {}};
-  if (word == "claim")
-    return command::Evict{.evictions = {}, .claim = Claim{.owner = id, .places = {}, .victims = {}}};
+  if (word == "claim") return command::Evict{.evictions = {}, .claim = Claim{.owner = id, .places = {}, .victims = {}}};
   if (word == "started") return cluster.started(id, 0);
   if (word == "exited") return cluster.exited(id, 0, {.code = 0});
   if (word == "checkpoint") return command::TakeReport{CheckpointSeen{.key = cluster.key(id, 0), .token = "token"}};
-  if (word == "usage") return command::TakeReport{UsageMeasured{.key = cluster.key(id, 0), .token = "token", .usage = {}}};
+  if (word == "usage")
+    return command::TakeReport{UsageMeasured{.key = cluster.key(id, 0), .token = "token", .usage = {}}};
   if (word == "stranger") return command::TakeReport{StrangerFound{.key = cluster.key(id, 0), .token = "token"}};
   FAIL("no such command: " << word);
   return command::Tick{};
@@ -131,8 +156,10 @@ TEST_CASE("a workload that is not there is not found, and reports about it are s
     std::vector<std::string> words = cluster.outcome(make_command(cluster, row.command, {77}));
     bool user_command = row.command == "stop" || row.command == "pause" || row.command == "resume";
     CAPTURE(row.command);
-    if (user_command) CHECK(words == std::vector<std::string>{"not_found"});
-    else CHECK(words.size() == 1);
+    if (user_command)
+      CHECK(words == std::vector<std::string>{"not_found"});
+    else
+      CHECK(words.size() == 1);
     CHECK(cluster.core.state().workloads.empty());
   }
 }
@@ -149,7 +176,8 @@ TEST_CASE("a stronger intent replaces a weaker one and never the reverse") {
       if (second == Intent::kPause) done = cluster.give(command::Pause{id});
       if (second == Intent::kStop) done = cluster.give(command::Stop{id});
       if (second == Intent::kPreempt)
-        done = cluster.give(command::Evict{.evictions = {{.victim = id, .replicas = {}, .cause = Cause::kDrain}}, .claim = {}});
+        done = cluster.give(
+            command::Evict{.evictions = {{.victim = id, .replicas = {}, .cause = Cause::kDrain}}, .claim = {}});
       if (second == Intent::kFail && first != Intent::kFail) ask(cluster, id, second);
       CHECK(cluster.workload(id).live()->intent == std::max(first, second));
     }
@@ -198,7 +226,8 @@ TEST_CASE("evictions with a claim happen all or not at all") {
   Claim claim{.owner = owner, .places = cluster.places(0, 1), .victims = {victim}, .expires = cluster.now + minutes(3)};
   EvictItem good{.victim = victim, .replicas = {}, .cause = Cause::kHigherClass, .beneficiary = owner};
   EvictItem gone{.victim = {99}, .replicas = {}, .cause = Cause::kHigherClass, .beneficiary = owner};
-  CHECK(cluster.outcome(command::Evict{.evictions = {good, gone}, .claim = claim}) == std::vector<std::string>{"conflict"});
+  CHECK(cluster.outcome(command::Evict{.evictions = {good, gone}, .claim = claim}) ==
+        std::vector<std::string>{"conflict"});
   CHECK(cluster.workload(victim).state == WorkloadState::kRunning);
   CHECK(cluster.core.state().claims.empty());
   CHECK(cluster.outcome(command::Evict{.evictions = {good}, .claim = claim}) ==

@@ -139,7 +139,8 @@ TEST_CASE("the first member of a gang that fails takes the others with it") {
   WorkloadId id = cluster.submit(spec);
   cluster.run(id, 3);
   CHECK(words_of(cluster.must(cluster.exited(id, 0, code(0)))) == std::vector<std::string>{"replica_ended"});
-  CHECK(words_of(cluster.must(cluster.exited(id, 1, code(1)))) == std::vector<std::string>{"replica_ended", "end_asked"});
+  CHECK(words_of(cluster.must(cluster.exited(id, 1, code(1)))) ==
+        std::vector<std::string>{"replica_ended", "end_asked"});
   CHECK(cluster.workload(id).live()->cause == Cause::kGangBelowMinimum);
   CHECK(words_of(cluster.must(cluster.exited(id, 2, signal(15)))) ==
         std::vector<std::string>{"replica_ended", "attempt_ended"});
@@ -153,8 +154,11 @@ TEST_CASE("a gang that is asked to leave is not failed by the way its members en
     spec.replicas = {.min = 2, .max = 2};
     WorkloadId id = cluster.submit(spec);
     cluster.run(id, 2);
-    if (pause) cluster.must(command::Pause{id});
-    else cluster.must(command::Evict{.evictions = {{.victim = id, .replicas = {}, .cause = Cause::kHigherClass}}, .claim = {}});
+    if (pause)
+      cluster.must(command::Pause{id});
+    else
+      cluster.must(
+          command::Evict{.evictions = {{.victim = id, .replicas = {}, .cause = Cause::kHigherClass}}, .claim = {}});
     cluster.end(id, signal(15));
     CHECK(cluster.workload(id).attempts.back().outcome == (pause ? Outcome::kPaused : Outcome::kPreempted));
     CHECK(cluster.workload(id).state == (pause ? WorkloadState::kPaused : WorkloadState::kWaiting));
@@ -206,7 +210,8 @@ TEST_CASE("the time and the GPU that an attempt held are added up") {
   cluster.now = cluster.now + seconds(5);
   cluster.must(cluster.started(id, 0));
   cluster.now = cluster.now + seconds(60);
-  cluster.must(command::Evict{.evictions = {{.victim = id, .replicas = {}, .cause = Cause::kHigherClass}}, .claim = {}});
+  cluster.must(
+      command::Evict{.evictions = {{.victim = id, .replicas = {}, .cause = Cause::kHigherClass}}, .claim = {}});
   cluster.now = cluster.now + seconds(10);
   cluster.end(id, code(0));
   const Workload& workload = cluster.workload(id);

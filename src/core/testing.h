@@ -78,7 +78,8 @@ class TestCluster {
     return places;
   }
   command::Start start_command(WorkloadId id, int32_t count) {
-    return {.item = {.workload = id, .replicas = places(0, count)}, .identity = {.token = "token", .rendezvous_port = 0}};
+    return {.item = {.workload = id, .replicas = places(0, count)},
+            .identity = {.token = "token", .rendezvous_port = 0}};
   }
   command::Start surplus_command(WorkloadId id, int32_t count) {
     const Workload* workload = core.state().workload(id);
@@ -108,7 +109,8 @@ class TestCluster {
   void end(WorkloadId id, Exit exit) {
     auto count = static_cast<int32_t>(workload(id).live()->replicas.size());
     for (int32_t i = 0; i < count; ++i) {
-      if (workload(id).live()->replicas[static_cast<size_t>(i)].state != ReplicaState::kExited) must(exited(id, i, exit));
+      if (workload(id).live()->replicas[static_cast<size_t>(i)].state != ReplicaState::kExited)
+        must(exited(id, i, exit));
     }
   }
 

@@ -16,30 +16,18 @@ using Arrow = std::tuple<std::string, std::string, std::string>;
 
 // The rules once more, as a list. A change of the table must be a change here too.
 const std::set<Arrow> kArrows{
-    {"waiting", "attempt_started", "starting"},
-    {"waiting", "workload_paused", "paused"},
-    {"waiting", "workload_stopped", "stopped"},
-    {"starting", "attempt_ran", "running"},
-    {"starting", "end_asked", "stopping"},
-    {"starting", "attempt_ended", "waiting"},
-    {"starting", "attempt_ended", "succeeded"},
-    {"starting", "attempt_ended", "failed"},
-    {"running", "replicas_added", "running"},
-    {"running", "end_asked", "stopping"},
-    {"running", "attempt_ended", "waiting"},
-    {"running", "attempt_ended", "succeeded"},
-    {"running", "attempt_ended", "failed"},
-    {"stopping", "end_asked", "stopping"},
-    {"stopping", "attempt_ended", "waiting"},
-    {"stopping", "attempt_ended", "paused"},
-    {"stopping", "attempt_ended", "succeeded"},
-    {"stopping", "attempt_ended", "failed"},
-    {"stopping", "attempt_ended", "stopped"},
-    {"paused", "workload_resumed", "waiting"},
-    {"paused", "workload_stopped", "stopped"},
-    {"succeeded", "workload_forgotten", "succeeded"},
-    {"failed", "workload_forgotten", "failed"},
-    {"stopped", "workload_forgotten", "stopped"},
+    {"waiting", "attempt_started", "starting"}, {"waiting", "workload_paused", "paused"},
+    {"waiting", "workload_stopped", "stopped"}, {"starting", "attempt_ran", "running"},
+    {"starting", "end_asked", "stopping"},      {"starting", "attempt_ended", "waiting"},
+    {"starting", "attempt_ended", "succeeded"}, {"starting", "attempt_ended", "failed"},
+    {"running", "replicas_added", "running"},   {"running", "end_asked", "stopping"},
+    {"running", "attempt_ended", "waiting"},    {"running", "attempt_ended", "succeeded"},
+    {"running", "attempt_ended", "failed"},     {"stopping", "end_asked", "stopping"},
+    {"stopping", "attempt_ended", "waiting"},   {"stopping", "attempt_ended", "paused"},
+    {"stopping", "attempt_ended", "succeeded"}, {"stopping", "attempt_ended", "failed"},
+    {"stopping", "attempt_ended", "stopped"},   {"paused", "workload_resumed", "waiting"},
+    {"paused", "workload_stopped", "stopped"},  {"succeeded", "workload_forgotten", "succeeded"},
+    {"failed", "workload_forgotten", "failed"}, {"stopped", "workload_forgotten", "stopped"},
 };
 
 template <class Enum>
@@ -80,10 +68,9 @@ TEST_CASE("a finished workload never comes back") {
 
 TEST_CASE("attempts and replicas only go forward") {
   using A = AttemptState;
-  const std::set<std::pair<A, A>> attempts{{A::kStarting, A::kRunning},  {A::kStarting, A::kStopping},
-                                           {A::kStarting, A::kEnded},    {A::kRunning, A::kStopping},
-                                           {A::kRunning, A::kEnded},     {A::kStopping, A::kStopping},
-                                           {A::kStopping, A::kEnded}};
+  const std::set<std::pair<A, A>> attempts{
+      {A::kStarting, A::kRunning}, {A::kStarting, A::kStopping}, {A::kStarting, A::kEnded}, {A::kRunning, A::kStopping},
+      {A::kRunning, A::kEnded},    {A::kStopping, A::kStopping}, {A::kStopping, A::kEnded}};
   for (A from : all<A>()) {
     for (A to : all<A>()) CHECK(may_follow(from, to) == attempts.contains({from, to}));
   }

@@ -24,15 +24,15 @@ struct Arrow {
   std::string_view to;
 };
 constexpr std::array kArrows = std::to_array<Arrow>({
-    {"waiting", "attempt_started", "starting"},   {"waiting", "workload_stopped", "stopped"},
-    {"waiting", "workload_paused", "paused"},     {"paused", "workload_resumed", "waiting"},
-    {"paused", "workload_stopped", "stopped"},    {"starting", "attempt_ran", "running"},
-    {"starting", "end_asked", "stopping"},        {"starting", "attempt_ended", "succeeded"},
-    {"starting", "attempt_ended", "failed"},      {"starting", "attempt_ended", "waiting"},
-    {"running", "end_asked", "stopping"},         {"running", "attempt_ended", "succeeded"},
-    {"running", "attempt_ended", "failed"},       {"running", "attempt_ended", "waiting"},
-    {"stopping", "attempt_ended", "succeeded"},   {"stopping", "attempt_ended", "failed"},
-    {"stopping", "attempt_ended", "waiting"},     {"stopping", "attempt_ended", "paused"},
+    {"waiting", "attempt_started", "starting"}, {"waiting", "workload_stopped", "stopped"},
+    {"waiting", "workload_paused", "paused"},   {"paused", "workload_resumed", "waiting"},
+    {"paused", "workload_stopped", "stopped"},  {"starting", "attempt_ran", "running"},
+    {"starting", "end_asked", "stopping"},      {"starting", "attempt_ended", "succeeded"},
+    {"starting", "attempt_ended", "failed"},    {"starting", "attempt_ended", "waiting"},
+    {"running", "end_asked", "stopping"},       {"running", "attempt_ended", "succeeded"},
+    {"running", "attempt_ended", "failed"},     {"running", "attempt_ended", "waiting"},
+    {"stopping", "attempt_ended", "succeeded"}, {"stopping", "attempt_ended", "failed"},
+    {"stopping", "attempt_ended", "waiting"},   {"stopping", "attempt_ended", "paused"},
     {"stopping", "attempt_ended", "stopped"},
 });
 
@@ -237,7 +237,9 @@ Violation check_body(const State& before, const event::ReplicaEndAsked& event, c
 }
 
 template <class Body>
-Violation check_body(const State&, const Body&, const State&) { return {}; }
+Violation check_body(const State&, const Body&, const State&) {
+  return {};
+}
 
 Violation check_bytes(const Event& event) {
   std::string bytes = encode_event(event);

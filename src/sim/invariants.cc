@@ -72,7 +72,8 @@ Violation check_gangs(const State& state) {
     auto asked = std::ranges::count_if(attempt->replicas, &Replica::end_asked);
     auto count = std::ssize(attempt->replicas) - asked;
     if (count < workload->spec.replicas.min)
-      return fmt::format("{} has {} of its minimum of {} replicas", name_of(*workload), count, workload->spec.replicas.min);
+      return fmt::format("{} has {} of its minimum of {} replicas", name_of(*workload), count,
+                         workload->spec.replicas.min);
     auto bad = std::ranges::count_if(attempt->replicas, ended_badly);
     if (count - bad < workload->spec.replicas.min && attempt->intent == Intent::kNone)
       return fmt::format("{} lost a member and is not being ended", name_of(*workload));
@@ -111,7 +112,8 @@ Violation check_keys(const State& state) {
   }
   for (const auto& [binding, held] : state.bindings) {
     bool known = state.users.contains(binding.user) && state.tree.contains(binding.at);
-    if (!held || !known) return fmt::format("a role of {} at {}, one of which is not there", binding.user.text, binding.at.text);
+    if (!held || !known)
+      return fmt::format("a role of {} at {}, one of which is not there", binding.user.text, binding.at.text);
   }
   for (const auto& [id, workload] : state.workloads) {
     if (workload->id != id) return fmt::format("{} stands under {}", name_of(*workload), to_text(id));
@@ -140,8 +142,9 @@ Violation check_attempts(const State& state) {
         return fmt::format("attempt {} of {} is {} while the workload is {}", attempt.number.value, name_of(*workload),
                            to_text(attempt.state), to_text(workload->state));
     }
-    if (is_live(workload->state) &&
-        std::ranges::all_of(workload->live()->replicas, [](const Replica& r) { return r.state == ReplicaState::kExited; }))
+    if (is_live(workload->state) && std::ranges::all_of(workload->live()->replicas, [](const Replica& r) {
+          return r.state == ReplicaState::kExited;
+        }))
       return fmt::format("{} is {} without a replica", name_of(*workload), to_text(workload->state));
   }
   return {};

@@ -82,7 +82,8 @@ Status run_step(World& world, const Json& value, const std::string& path) {
   world.simulation.settle();
   TRY(check_violation(world, path));
   TRY(scenario::check_refusal(world, value.find("refused"), member_path(path, "refused")));
-  if (const Json* expect = value.find("expect")) return scenario::check_expectations(world, *expect, member_path(path, "expect"));
+  if (const Json* expect = value.find("expect"))
+    return scenario::check_expectations(world, *expect, member_path(path, "expect"));
   return {};
 }
 

@@ -77,40 +77,44 @@ Status each_named(const World& world, const Json& value, std::string_view path, 
 // ---- One function for each member of `expect` ----
 
 Status check_states(World& world, const Json& value, std::string_view path) {
-  return each_named(world, value, path, [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
-    std::string wanted = TRY(read_text(item, at, {}));
-    if (wanted != "forgotten") TRY(at_path(at, parse_word<WorkloadState>("state", wanted)));
-    std::string word = state_word(world, id);
-    if (word == wanted) return {};
-    return unmet(at, "the state of " + name, wanted, word + waiting_text(world, id));
-  });
+  return each_named(world, value, path,
+                    [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
+                      std::string wanted = TRY(read_text(item, at, {}));
+                      if (wanted != "forgotten") TRY(at_path(at, parse_word<WorkloadState>("state", wanted)));
+                      std::string word = state_word(world, id);
+                      if (word == wanted) return {};
+                      return unmet(at, "the state of " + name, wanted, word + waiting_text(world, id));
+                    });
 }
 
 Status check_placements(World& world, const Json& value, std::string_view path) {
-  return each_named(world, value, path, [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
-    std::vector<std::string> got;
-    for (const Replica* replica : holders(world, id)) got.push_back(replica->placement.node.text);
-    std::vector<std::string> wanted;
-    if (item.is_string()) {
-      wanted.assign(std::max(got.size(), size_t{1}), item.string());
-    } else {
-      wanted = TRY(read_texts(item, at));
-    }
-    std::ranges::sort(got);
-    std::ranges::sort(wanted);
-    if (got == wanted) return {};
-    return unmet(at, "the nodes of " + name, join(wanted, ", "), got.empty() ? "none" : join(got, ", "));
-  });
+  return each_named(world, value, path,
+                    [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
+                      std::vector<std::string> got;
+                      for (const Replica* replica : holders(world, id)) got.push_back(replica->placement.node.text);
+                      std::vector<std::string> wanted;
+                      if (item.is_string()) {
+                        wanted.assign(std::max(got.size(), size_t{1}), item.string());
+                      } else {
+                        wanted = TRY(read_texts(item, at));
+                      }
+                      std::ranges::sort(got);
+                      std::ranges::sort(wanted);
+                      if (got == wanted) return {};
+                      return unmet(at, "the nodes of " + name, join(wanted, ", "),
+                                   got.empty() ? "none" : join(got, ", "));
+                    });
 }
 
 Status check_devices(World& world, const Json& value, std::string_view path) {
-  return each_named(world, value, path, [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
-    std::vector<std::string> list = TRY(read_texts(item, at));
-    std::set<std::string> wanted(list.begin(), list.end());
-    std::set<std::string> got = devices_of(world, id);
-    if (got == wanted) return {};
-    return unmet(at, "the devices of " + name, list_text(wanted), list_text(got));
-  });
+  return each_named(world, value, path,
+                    [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
+                      std::vector<std::string> list = TRY(read_texts(item, at));
+                      std::set<std::string> wanted(list.begin(), list.end());
+                      std::set<std::string> got = devices_of(world, id);
+                      if (got == wanted) return {};
+                      return unmet(at, "the devices of " + name, list_text(wanted), list_text(got));
+                    });
 }
 
 using Places = std::set<std::string> (*)(const World&, WorkloadId);
@@ -139,36 +143,40 @@ Status check_together(World& world, const Json& value, std::string_view path) {
 }
 
 Status check_replicas(World& world, const Json& value, std::string_view path) {
-  return each_named(world, value, path, [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
-    int64_t wanted = TRY(read_integer(item, at, {.min = 0}));
-    auto got = std::ssize(holders(world, id));
-    if (got == wanted) return {};
-    return unmet(at, "the live replicas of " + name, std::to_string(wanted), std::to_string(got) + waiting_text(world, id));
-  });
+  return each_named(world, value, path,
+                    [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
+                      int64_t wanted = TRY(read_integer(item, at, {.min = 0}));
+                      auto got = std::ssize(holders(world, id));
+                      if (got == wanted) return {};
+                      return unmet(at, "the live replicas of " + name, std::to_string(wanted),
+                                   std::to_string(got) + waiting_text(world, id));
+                    });
 }
 
 Status check_shares(World& world, const Json& value, std::string_view path) {
-  return each_named(world, value, path, [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
-    Share wanted{TRY(read_milli(item, at))};
-    Share got{};
-    for (const Replica* replica : holders(world, id)) got += replica->placement.gpu_total();
-    if (got == wanted) return {};
-    return unmet(at, "the GPU that " + name + " holds", to_text(wanted), to_text(got));
-  });
+  return each_named(world, value, path,
+                    [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
+                      Share wanted{TRY(read_milli(item, at))};
+                      Share got{};
+                      for (const Replica* replica : holders(world, id)) got += replica->placement.gpu_total();
+                      if (got == wanted) return {};
+                      return unmet(at, "the GPU that " + name + " holds", to_text(wanted), to_text(got));
+                    });
 }
 
 Status check_waiting_for(World& world, const Json& value, std::string_view path) {
-  return each_named(world, value, path, [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
-    std::vector<std::string> wanted = TRY(read_texts(item, at));
-    const Workload* workload = workload_or_null(world, id);
-    std::vector<std::string> got;
-    if (workload != nullptr) {
-      for (ReasonCode code : workload->waiting_for) got.emplace_back(to_text(code));
-    }
-    if (got == wanted) return {};
-    return unmet(at, "what the last pass noted for " + name, join(wanted, ", "),
-                    got.empty() ? "nothing" : join(got, ", "));
-  });
+  return each_named(world, value, path,
+                    [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
+                      std::vector<std::string> wanted = TRY(read_texts(item, at));
+                      const Workload* workload = workload_or_null(world, id);
+                      std::vector<std::string> got;
+                      if (workload != nullptr) {
+                        for (ReasonCode code : workload->waiting_for) got.emplace_back(to_text(code));
+                      }
+                      if (got == wanted) return {};
+                      return unmet(at, "what the last pass noted for " + name, join(wanted, ", "),
+                                   got.empty() ? "nothing" : join(got, ", "));
+                    });
 }
 
 // "12.5" GPU-seconds
@@ -184,28 +192,30 @@ struct Counters {
 
 Status check_counts(World& world, const Json& value, std::string_view path) {
   static constexpr std::string_view kFields[] = {"retries", "preemptions", "lost", "held"};
-  return each_named(world, value, path, [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
-    ObjectReader reader = TRY(ObjectReader::open(item, at, {.known = kFields}));
-    const Workload* workload = workload_or_null(world, id);
-    if (workload == nullptr) return unmet(at, name, "to be there", "it has left the memory");
-    for (auto [word, counter] : {Counters{"retries", &Workload::retries}, {"preemptions", &Workload::preemptions}}) {
-      const Json* count = reader.find(word);
-      if (count == nullptr) continue;
-      int64_t wanted = TRY(read_integer(*count, reader.path_of(word), {}));
-      if (workload->*counter != wanted)
-        return unmet(reader.path_of(word), fmt::format("{} of {}", word, name), std::to_string(wanted),
-                        std::to_string(workload->*counter));
-    }
-    for (auto [word, sum] : {std::pair{"lost", workload->lost}, {"held", workload->held}}) {
-      const Json* amount = reader.find(word);
-      if (amount == nullptr) continue;
-      GpuTime wanted = TRY(read_gpu_seconds(*amount, reader.path_of(word)));
-      if (sum != wanted)
-        return unmet(reader.path_of(word), fmt::format("what {} {} in all", name, word), gpu_seconds_text(wanted),
-                        gpu_seconds_text(sum));
-    }
-    return {};
-  });
+  return each_named(world, value, path,
+                    [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
+                      ObjectReader reader = TRY(ObjectReader::open(item, at, {.known = kFields}));
+                      const Workload* workload = workload_or_null(world, id);
+                      if (workload == nullptr) return unmet(at, name, "to be there", "it has left the memory");
+                      for (auto [word, counter] :
+                           {Counters{"retries", &Workload::retries}, {"preemptions", &Workload::preemptions}}) {
+                        const Json* count = reader.find(word);
+                        if (count == nullptr) continue;
+                        int64_t wanted = TRY(read_integer(*count, reader.path_of(word), {}));
+                        if (workload->*counter != wanted)
+                          return unmet(reader.path_of(word), fmt::format("{} of {}", word, name),
+                                       std::to_string(wanted), std::to_string(workload->*counter));
+                      }
+                      for (auto [word, sum] : {std::pair{"lost", workload->lost}, {"held", workload->held}}) {
+                        const Json* amount = reader.find(word);
+                        if (amount == nullptr) continue;
+                        GpuTime wanted = TRY(read_gpu_seconds(*amount, reader.path_of(word)));
+                        if (sum != wanted)
+                          return unmet(reader.path_of(word), fmt::format("what {} {} in all", name, word),
+                                       gpu_seconds_text(wanted), gpu_seconds_text(sum));
+                      }
+                      return {};
+                    });
 }
 
 // ---- Attempts ----
@@ -222,7 +232,8 @@ std::string attempt_text(const World& world, const Attempt& attempt) {
 Status check_attempt(const World& world, const Attempt& attempt, const Json& value, const std::string& path) {
   constexpr std::string_view kFields[] = {"outcome", "cause", "evicted_for", "lost", "held", "intent"};
   auto differs = [&](std::string_view what, const std::string& wanted) {
-    return unmet(path, fmt::format("{} of attempt {}", what, attempt.number.value), wanted, attempt_text(world, attempt));
+    return unmet(path, fmt::format("{} of attempt {}", what, attempt.number.value), wanted,
+                 attempt_text(world, attempt));
   };
   auto word_of = [](const Attempt& a) {
     return std::string(a.state == AttemptState::kEnded ? to_text(a.outcome) : to_text(a.state));
@@ -258,29 +269,32 @@ Status check_attempt(const World& world, const Attempt& attempt, const Json& val
 }
 
 Status check_attempts(World& world, const Json& value, std::string_view path) {
-  return each_named(world, value, path, [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
-    const JsonArray& wanted = *TRY(read_list(item, at, 100));
-    const Workload* workload = workload_or_null(world, id);
-    size_t count = workload == nullptr ? 0 : workload->attempts.size();
-    std::vector<std::string> got;
-    for (size_t i = 0; i < count; ++i) got.push_back(attempt_text(world, workload->attempts[i]));
-    if (count != wanted.size())
-      return unmet(at, "the number of attempts of " + name, std::to_string(wanted.size()),
-                      got.empty() ? "none" : join(got, " | "));
-    for (size_t i = 0; i < count; ++i) TRY(check_attempt(world, workload->attempts[i], wanted[i], item_path(at, i)));
-    return {};
-  });
+  return each_named(world, value, path,
+                    [&](WorkloadId id, const std::string& name, const Json& item, const std::string& at) -> Status {
+                      const JsonArray& wanted = *TRY(read_list(item, at, 100));
+                      const Workload* workload = workload_or_null(world, id);
+                      size_t count = workload == nullptr ? 0 : workload->attempts.size();
+                      std::vector<std::string> got;
+                      for (size_t i = 0; i < count; ++i) got.push_back(attempt_text(world, workload->attempts[i]));
+                      if (count != wanted.size())
+                        return unmet(at, "the number of attempts of " + name, std::to_string(wanted.size()),
+                                     got.empty() ? "none" : join(got, " | "));
+                      for (size_t i = 0; i < count; ++i)
+                        TRY(check_attempt(world, workload->attempts[i], wanted[i], item_path(at, i)));
+                      return {};
+                    });
 }
 
 // ---- Explanations, events, claims ----
 
 Status check_why(World& world, const Json& value, std::string_view path) {
   const Simulation& simulation = world.simulation;
-  return each_named(world, value, path, [&](WorkloadId id, const std::string&, const Json& item, const std::string& at) -> Status {
-    Explanation explanation = explain(simulation.core().view(simulation.now()), id);
-    TRY(check_explanation(explanation, item, at));
-    return try_changes(world, id, explanation, at);
-  });
+  return each_named(world, value, path,
+                    [&](WorkloadId id, const std::string&, const Json& item, const std::string& at) -> Status {
+                      Explanation explanation = explain(simulation.core().view(simulation.now()), id);
+                      TRY(check_explanation(explanation, item, at));
+                      return try_changes(world, id, explanation, at);
+                    });
 }
 
 Status check_dry_run(World& world, const Json& value, std::string_view path) {
@@ -322,11 +336,12 @@ Status check_no_events(World& world, const Json& value, std::string_view path) {
 // {OWNER: [VICTIM]}: exactly these claims.
 Status check_claims(World& world, const Json& value, std::string_view path) {
   std::set<std::string> wanted;
-  Status read = each_named(world, value, path, [&](WorkloadId, const std::string& name, const Json& item, const std::string& at) -> Status {
-    std::vector<std::string> list = TRY(read_texts(item, at));
-    wanted.insert(name + " on the places of " + list_text(std::set<std::string>(list.begin(), list.end())));
-    return {};
-  });
+  Status read = each_named(
+      world, value, path, [&](WorkloadId, const std::string& name, const Json& item, const std::string& at) -> Status {
+        std::vector<std::string> list = TRY(read_texts(item, at));
+        wanted.insert(name + " on the places of " + list_text(std::set<std::string>(list.begin(), list.end())));
+        return {};
+      });
   TRY(std::move(read));
   std::set<std::string> got;
   for (const auto& [owner, claim] : world.simulation.state().claims) {
@@ -402,7 +417,7 @@ Status check_refusal(const World& world, const Json* wanted, std::string_view pa
   if (const Json* code = reader.find("code")) {
     if (*code != Json(to_text(world.refusal->code)))
       return unmet(reader.path_of("code"), "the code of the refusal", write_json(*code),
-                      fmt::format("{} ({})", to_text(world.refusal->code), text));
+                   fmt::format("{} ({})", to_text(world.refusal->code), text));
   }
   if (const Json* field = reader.find("field")) {
     if (*field != Json(world.refusal->field))

@@ -27,7 +27,8 @@ Node node_of(const SimulatedNode& simulated) {
 
 Result<std::vector<Node>> nodes_of_spec(std::string_view spec, std::string_view path) {
   std::vector<Node> nodes;
-  for (const SimulatedNode& simulated : TRY(at_path(path, parse_simulate_spec(spec)))) nodes.push_back(node_of(simulated));
+  for (const SimulatedNode& simulated : TRY(at_path(path, parse_simulate_spec(spec))))
+    nodes.push_back(node_of(simulated));
   return nodes;
 }
 
@@ -160,16 +161,16 @@ Result<Exit> read_exit(const Json& value, std::string_view path) {
   if (const Json* signal = reader.find("signal"))
     exit.signal = static_cast<int32_t>(TRY(read_integer(*signal, reader.path_of("signal"), {.min = 1, .max = 64})));
   if (const Json* error = reader.find("error")) exit.error = TRY(read_text(*error, reader.path_of("error"), {}));
-  for (auto [name, flag] : {std::pair{"vanished", &Exit::vanished}, {"limit_hit", &Exit::limit_hit},
-                            {"done_file", &Exit::done_file}}) {
+  for (auto [name, flag] :
+       {std::pair{"vanished", &Exit::vanished}, {"limit_hit", &Exit::limit_hit}, {"done_file", &Exit::done_file}}) {
     if (const Json* word = reader.find(name)) exit.*flag = TRY(read_boolean(*word, reader.path_of(name)));
   }
   return exit;
 }
 
 Result<EngineRule> read_engine_rule(const Json& value, std::string_view path, EngineRule rule) {
-  constexpr std::string_view kFields[] = {"of",      "starts",      "starts_after", "ends", "ends_after",
-                                          "answers", "checkpoints", "exit"};
+  constexpr std::string_view kFields[] = {"of",         "starts",  "starts_after", "ends",
+                                          "ends_after", "answers", "checkpoints",  "exit"};
   ObjectReader reader = TRY(ObjectReader::open(value, path, {.known = kFields}));
   if (const Json* word = reader.find("starts")) {
     rule.starts = TRY(read_at_once(*word, reader.path_of("starts")));
@@ -181,7 +182,8 @@ Result<EngineRule> read_engine_rule(const Json& value, std::string_view path, En
   }
   if (const Json* after = reader.find("starts_after"))
     rule.starts_after = TRY(read_time(*after, reader.path_of("starts_after")));
-  if (const Json* after = reader.find("ends_after")) rule.ends_after = TRY(read_time(*after, reader.path_of("ends_after")));
+  if (const Json* after = reader.find("ends_after"))
+    rule.ends_after = TRY(read_time(*after, reader.path_of("ends_after")));
   if (const Json* word = reader.find("answers")) rule.answers = TRY(read_boolean(*word, reader.path_of("answers")));
   if (const Json* word = reader.find("checkpoints"))
     rule.checkpoints = TRY(read_boolean(*word, reader.path_of("checkpoints")));

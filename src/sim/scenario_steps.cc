@@ -37,7 +37,8 @@ Status submit(World& world, const Step& step) {
   for (size_t i = 0; i < documents.size(); ++i) {
     std::string path = step.value->is_array() ? item_path(step.path, i) : step.path;
     for (WorkloadElement& element : TRY(read_elements(documents[i], path)))
-      command.workloads.push_back({world.simulation.new_workload_id(), std::move(element.spec), std::move(element.origin)});
+      command.workloads.push_back(
+          {world.simulation.new_workload_id(), std::move(element.spec), std::move(element.origin)});
   }
   world.give(std::move(command));
   return {};

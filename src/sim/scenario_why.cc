@@ -59,7 +59,8 @@ Result<bool> reason_matches(const Reason& reason, const Json& value, std::string
 Status check_exact_reasons(const std::vector<Reason>& reasons, const Json& value, std::string_view path) {
   const JsonArray& wanted = *TRY(read_list(value, path, 50));
   bool same = wanted.size() == reasons.size();
-  for (size_t i = 0; same && i < wanted.size(); ++i) same = TRY(reason_matches(reasons[i], wanted[i], item_path(path, i)));
+  for (size_t i = 0; same && i < wanted.size(); ++i)
+    same = TRY(reason_matches(reasons[i], wanted[i], item_path(path, i)));
   if (same) return {};
   return unmet(path, "the reasons", write_json(value), reasons_text(reasons));
 }
@@ -124,7 +125,8 @@ Result<bool> change_matches(const Change& change, const Json& value, std::string
   const Json& word = *TRY(reader.require("dimension"));
   auto dimension = TRY(read_word<Dimension>(word, reader.path_of("dimension"), "dimension"));
   if (dimension != change.dimension) return false;
-  for (auto [name, number, text] : {std::tuple{"from", change.from, change.from_word}, {"to", change.to, change.to_word}}) {
+  for (auto [name, number, text] :
+       {std::tuple{"from", change.from, change.from_word}, {"to", change.to, change.to_word}}) {
     const Json* side = reader.find(name);
     if (side == nullptr) continue;
     if (is_word(dimension)) {
@@ -153,17 +155,14 @@ Status check_changes(const std::vector<Change>& changes, const Json& value, std:
 
 // ---- Trying changes ----
 
-// The request with `total` thousandths over all replicas of the minimum.
+// The request with `total` thousandths for each replica.
 void set_share(WorkloadSpec& spec, int64_t total) {
   GpuRequest& gpu = spec.resources.gpu;
-  int64_t each = total / spec.replicas.min;
-  if (total == 0) {
-    gpu = {};
-  } else if (each % kWholeDevice.milli == 0 && gpu.form != GpuForm::kShare) {
-    gpu = {.form = GpuForm::kDevices, .count = each / kWholeDevice.milli, .share = kWholeDevice};
+  if (total % kWholeDevice.milli == 0 && gpu.form != GpuForm::kShare) {
+    gpu = {.form = GpuForm::kDevices, .count = total / kWholeDevice.milli, .share = kWholeDevice};
   } else {
-    int64_t count = each > kWholeDevice.milli ? gpu.count : 1;
-    gpu = {.form = GpuForm::kShare, .count = count, .share = {each / count}};
+    int64_t count = gpu.form == GpuForm::kShare ? gpu.count : 1;
+    gpu = {.form = GpuForm::kShare, .count = count, .share = {total / count}};
   }
 }
 
@@ -176,9 +175,12 @@ void change_spec(WorkloadSpec& spec, const Change& change) {
     case Dimension::kMemory: spec.resources.memory = {to}; return;
     case Dimension::kModel:
       spec.resources.gpu_models.clear();
-      if (!change.to_word.empty() && change.to_word != "any") spec.resources.gpu_models.push_back(ModelName(change.to_word));
+      if (!change.to_word.empty() && change.to_word != "any")
+        spec.resources.gpu_models.push_back(ModelName(change.to_word));
       return;
-    case Dimension::kClass: spec.priority_class = from_text<Class>(change.to_word).value_or(spec.priority_class); return;
+    case Dimension::kClass:
+      spec.priority_class = from_text<Class>(change.to_word).value_or(spec.priority_class);
+      return;
     case Dimension::kReplicas:
       spec.replicas.min = to;
       spec.replicas.max = std::max(spec.replicas.max, to);
@@ -192,17 +194,29 @@ void change_spec(WorkloadSpec& spec, const Change& change) {
 void change_quota(State& state, const Change& change) {
   Cow<TreeNode>* node = state.tree.find_mutable(TreeName(change.at));
   if (node == nullptr || !change.to) return;
-  for (auto& [key, quota] : node->mutate().quotas) {
-    if (quota.limit && quota.limit == change.from) quota.limit = change.to;
-    if (quota.guaranteed == change.from.value_or(0)) quota.guaranteed = *change.to;
+  bool known = false;
+  std::map<QuotaKey, Quota>& quotas = node->mutate().quotas;
+  for (auto& [key, quota] : quotas) {
+    bool is_limit = quota.limit && quota.limit == change.from;
+    bool is_guarantee = quota.rest || quota.guaranteed == change.from.value_or(0);
+    if (is_limit) quota.limit = change.to;
+    if (is_guarantee) {
+      quota.rest = false;
+      quota.guaranteed = *change.to;
+    }
+    known = known || is_limit || is_guarantee;
   }
+  if (!known) quotas[QuotaKey{}].guaranteed = *change.to;
 }
 
-bool starts_in(const State& state, WorkloadId id, Instant now) {
+// Whether a pass over that state starts the workload, or evicts others so that it will.
+bool keeps_promise(const State& state, WorkloadId id, Instant now, const Change& change) {
   Index index = Index::build(state);
   Plan plan = make_plan({state, index, now}, {});
-  return std::ranges::any_of(plan.starts, [&](const StartItem& item) { return item.workload == id && !item.surplus; }) ||
-         std::ranges::any_of(plan.claims, [&](const Claim& claim) { return claim.owner == id; });
+  bool starts =
+      std::ranges::any_of(plan.starts, [&](const StartItem& item) { return item.workload == id && !item.surplus; });
+  bool claims = std::ranges::any_of(plan.claims, [&](const Claim& claim) { return claim.owner == id; });
+  return change.starts_now ? starts : claims;
 }
 
 }  // namespace
@@ -213,33 +227,35 @@ Status check_explanation(const Explanation& explanation, const Json& value, std:
   ObjectReader reader = TRY(ObjectReader::open(value, path, {.known = kFields}));
   if (const Json* wanted = reader.find("reasons"))
     TRY(check_exact_reasons(explanation.reasons, *wanted, reader.path_of("reasons")));
-  if (const Json* wanted = reader.find("has")) TRY(check_some_reasons(explanation.reasons, *wanted, reader.path_of("has")));
+  if (const Json* wanted = reader.find("has"))
+    TRY(check_some_reasons(explanation.reasons, *wanted, reader.path_of("has")));
   if (const Json* wanted = reader.find("changes"))
     TRY(check_changes(explanation.changes, *wanted, reader.path_of("changes")));
   if (const Json* wanted = reader.find("only_changes")) {
     TRY(check_changes(explanation.changes, *wanted, reader.path_of("only_changes")));
     if (wanted->items().size() != explanation.changes.size())
-      return unmet(reader.path_of("only_changes"), "all changes", write_json(*wanted), changes_text(explanation.changes));
+      return unmet(reader.path_of("only_changes"), "all changes", write_json(*wanted),
+                   changes_text(explanation.changes));
   }
   if (const Json* wanted = reader.find("expected_start_reason")) {
     std::string fragment = TRY(read_text(*wanted, reader.path_of("expected_start_reason"), {}));
     if (explanation.expected_start_reason.find(fragment) == std::string::npos)
       return unmet(reader.path_of("expected_start_reason"), "why no start can be told", fragment,
-                      explanation.expected_start_reason);
+                   explanation.expected_start_reason);
   }
   return {};
 }
 
 Status try_changes(const World& world, WorkloadId workload, const Explanation& explanation, std::string_view path) {
   for (const Change& change : explanation.changes) {
-    if (!change.starts_now || change.dimension == Dimension::kTopology) continue;
+    if (change.dimension == Dimension::kTopology) continue;
     State state = world.simulation.state();
     if (change.dimension == Dimension::kQuota) {
       change_quota(state, change);
     } else {
       change_spec(state.workloads.at_mutable(workload).mutate().spec, change);
     }
-    if (starts_in(state, workload, world.simulation.now())) continue;
+    if (keeps_promise(state, workload, world.simulation.now(), change)) continue;
     return unmet(path, "a change that was promised to start it", change_text(change), "it does not start with it");
   }
   return {};

@@ -14,7 +14,8 @@ namespace moulin::scenario {
 // Amounts of changes are written as users write them: devices, cores, 16GiB, counts, words.
 Status check_explanation(const Explanation& explanation, const Json& value, std::string_view path);
 
-// Makes each change that promises a start, in a copy, and sees whether the workload starts.
+// Makes each change in a copy and sees whether the workload then starts, or evicts those
+// whose place it needs, as the change promises.
 Status try_changes(const World& world, WorkloadId workload, const Explanation& explanation, std::string_view path);
 
 }  // namespace moulin::scenario

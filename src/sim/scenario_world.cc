@@ -21,7 +21,9 @@ struct Subject {
   std::string operator()(const event::GpuChanged& e) const { return e.node.text; }
   std::string operator()(const event::NodeRemoved& e) const { return e.node.text; }
   template <class Other>
-  std::string operator()(const Other&) const { return {}; }
+  std::string operator()(const Other&) const {
+    return {};
+  }
 };
 
 std::string at_text(Instant at) { return fmt::format("{:>9.3f} s", static_cast<double>(at.us - hours(1).us) / 1e6); }

@@ -17,7 +17,8 @@ constexpr Instant kBegin = Instant{} + hours(1);
 }  // namespace
 
 Simulation::Simulation(const Settings& settings) : now_(kBegin), engine_(settings.seed), rebuilds_(settings.rebuilds) {
-  MOULIN_CHECK(give({}, command::BeginEpoch{.boot_id = "boot-1", .wall_offset = {}, .version = "sim", .simulated = true}));
+  MOULIN_CHECK(
+      give({}, command::BeginEpoch{.boot_id = "boot-1", .wall_offset = {}, .version = "sim", .simulated = true}));
 }
 
 void Simulation::wrong(std::string what) {

@@ -27,7 +27,8 @@ void VirtualEngine::report(Instant at, EngineReport report) {
   } else if (rng_.chance(faults_.late)) {
     at = at + Duration{rng_.below(faults_.late_max.us)};
   }
-  if (rng_.chance(faults_.doubled)) due_.emplace(Order{at + Duration{rng_.below(faults_.late_max.us)}, count_++}, report);
+  if (rng_.chance(faults_.doubled))
+    due_.emplace(Order{at + Duration{rng_.below(faults_.late_max.us)}, count_++}, report);
   due_.emplace(Order{at, count_++}, std::move(report));
 }
 
@@ -52,12 +53,15 @@ void VirtualEngine::end(const State& after, Instant now, const ReplicaKey& key, 
 
 void VirtualEngine::hear(const State& after, const Event& event) {
   if (const auto* started = std::get_if<event::AttemptStarted>(&event.body)) {
-    for (const ReplicaPlacement& item : started->replicas) start(after, event.at, {started->workload, started->attempt, item.replica});
+    for (const ReplicaPlacement& item : started->replicas)
+      start(after, event.at, {started->workload, started->attempt, item.replica});
   } else if (const auto* added = std::get_if<event::ReplicasAdded>(&event.body)) {
-    for (const ReplicaPlacement& item : added->replicas) start(after, event.at, {added->workload, added->attempt, item.replica});
+    for (const ReplicaPlacement& item : added->replicas)
+      start(after, event.at, {added->workload, added->attempt, item.replica});
   } else if (const auto* asked = std::get_if<event::EndAsked>(&event.body)) {
     for (const Replica& replica : after.workload(asked->workload)->live()->replicas) {
-      if (replica.state != ReplicaState::kExited) end(after, event.at, {asked->workload, asked->attempt, replica.index}, asked->grace);
+      if (replica.state != ReplicaState::kExited)
+        end(after, event.at, {asked->workload, asked->attempt, replica.index}, asked->grace);
     }
   } else if (const auto* surplus = std::get_if<event::ReplicaEndAsked>(&event.body)) {
     end(after, event.at, surplus->key, surplus->grace);

@@ -96,8 +96,9 @@ void LogFollower::round() {
   if (workload == nullptr) return stream_.close();
   send_state(view->state, *workload, "state");
   if (!begin_attempt(*workload)) {
-    if (!wanted_.follow || is_finished(workload->state)) return stream_.close();
-    return again_later();
+    if (wanted_.follow && !is_finished(workload->state)) return again_later();
+    send_state(view->state, *workload, "end");
+    return stream_.close();
   }
   open_sources(*workload);
   if (read_round()) {

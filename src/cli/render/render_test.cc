@@ -55,11 +55,24 @@ TEST_CASE("the command of a change is one that can be typed") {
   CHECK(command(R"({"dimension":"replicas","from":4,"to":2,"text":"","starts_now":true})") == like + " --replicas 2");
   CHECK(command(R"({"dimension":"model","from":null,"to":"T4","text":"","starts_now":true})") ==
         like + " --gpu-model T4");
-  CHECK(command(R"({"dimension":"quota","from":1,"to":9000,"at":"lab","text":"","starts_now":true})") ==
-        "moulin department quota lab --limit 9");
   CHECK(command(R"({"dimension":"topology","from":null,"to":null,"text":"","starts_now":true})").empty());
-  workload.replicas.min = 4;
-  CHECK(command(R"({"dimension":"share","from":null,"to":1000,"text":"","starts_now":true})") == like + " --gpu 0.25");
+  workload.spec = parse_json(R"({"resources": {"gpu": {"count": 2, "share": 0.5}}})").value();
+  CHECK(command(R"({"dimension":"share","from":1000,"to":500,"text":"","starts_now":true})") == like + " --gpu 2x0.25");
+}
+
+TEST_CASE("the command of a change of quota names the bound that is in the way") {
+  auto change =
+      sample<wire::Change>(R"({"dimension":"quota","from":1,"to":1073741824,"at":"lab","text":"","starts_now":true})");
+  wire::Explanation explanation;
+  CHECK(change_command({}, explanation, change).empty());
+  explanation.reasons.push_back(
+      {.code = ReasonCode::kAncestorLimit, .names = {{"department", "lab"}, {"resource", "memory"}, {"pool", "old"}}});
+  CHECK(change_command({}, explanation, change) ==
+        "moulin department quota lab --limit 1GiB --resource memory --pool old");
+  explanation.reasons[0] = {.code = ReasonCode::kGuaranteeNeeded,
+                            .names = {{"project", "lab"}, {"resource", "gpu"}, {"pool", "default"}, {"model", "T4"}}};
+  change.to = 2500;
+  CHECK(change_command({}, explanation, change) == "moulin project quota lab --guaranteed 2.5 --model T4");
 }
 
 TEST_CASE("the quota tree and the queue") {

@@ -51,7 +51,10 @@ inline const std::string kWhy = R"({
   "reasons": [
     {"code": "no_capacity", "text": "it needs 0.5 GPU, the largest free part is 0.25 on n1",
      "numbers": {"free_milli": 1250, "largest_milli": 250, "needed_milli": 500}, "names": {"node": "n1"}},
-    {"code": "behind", "text": "2 workloads of its project are served first", "numbers": {"position": 3}, "names": {}}],
+    {"code": "behind", "text": "2 workloads of its project are served first", "numbers": {"position": 3}, "names": {}},
+    {"code": "project_limit", "text": "project nlp is limited to 2 GPUs in pool default and holds 2; this needs 0.5",
+     "numbers": {"bound": 2000, "held": 2000, "needed": 500},
+     "names": {"project": "nlp", "resource": "gpu", "pool": "default"}}],
   "changes": [
     {"dimension": "share", "from": 500, "to": 250, "text": "ask for 0.25 GPU instead of 0.5", "starts_now": true},
     {"dimension": "gpu_memory", "from": 42949672960, "to": 21474836480, "text": "ask for 20GiB of GPU memory", "starts_now": true},

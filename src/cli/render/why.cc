@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "cli/render/workloads.h"
@@ -21,8 +22,8 @@ std::string sentence(std::string text) {
   return text;
 }
 
-// "free_milli" and 250 are "free 0.25".
-std::string number_text(std::string_view name, int64_t number) {
+// "free_milli" and 250 are "free 0.25"; amounts of quota have the unit of their resource.
+std::string number_text(std::string_view name, int64_t number, std::optional<Resource> resource) {
   std::string value = fmt::format("{}", number);
   if (name.ends_with("_milli")) {
     name.remove_suffix(6);
@@ -30,15 +31,22 @@ std::string number_text(std::string_view name, int64_t number) {
   } else if (name.ends_with("_bytes")) {
     name.remove_suffix(6);
     value = rough_bytes({number});
+  } else if (resource) {
+    value = amount_text(number, *resource);
   }
   std::string words(name);
   std::replace(words.begin(), words.end(), '_', ' ');
   return words + " " + value;
 }
 
+std::optional<Resource> resource_of(const wire::Reason& reason) {
+  auto named = reason.names.find("resource");
+  return named == reason.names.end() ? std::nullopt : from_text<Resource>(named->second);
+}
+
 std::string numbers_text(const wire::Reason& reason) {
   std::vector<std::string> parts;
-  for (const auto& [name, number] : reason.numbers) parts.push_back(number_text(name, number));
+  for (const auto& [name, number] : reason.numbers) parts.push_back(number_text(name, number, resource_of(reason)));
   for (const auto& [name, value] : reason.names) parts.push_back(name + " " + value);
   return join(parts, ", ");
 }
@@ -52,13 +60,17 @@ std::string start_text(const wire::Explanation& explanation, const View& view) {
   return wrapped(sentence("when it will start cannot be told yet: " + why), "", view);
 }
 
-// The whole of `to` as --gpu of one replica; empty when it does not divide evenly.
-std::string gpu_option(const wire::Workload& workload, int64_t total_milli) {
-  int64_t replicas = workload.replicas.min;
-  if (replicas < 1 || total_milli % replicas != 0) return "";
-  int64_t each = total_milli / replicas;
-  if (each < kShareMin.milli || (each > kWholeDevice.milli && each % kWholeDevice.milli != 0)) return "";
-  return " --gpu " + to_text(Share{each});
+// What each replica would ask for, as --gpu has it; empty when that has no such form.
+std::string gpu_option(const wire::Workload& workload, int64_t milli) {
+  const Json* resources = workload.spec.find("resources");
+  const Json* gpu = resources != nullptr ? resources->find("gpu") : nullptr;
+  const Json* count = gpu != nullptr ? gpu->find("count") : nullptr;
+  int64_t parts = count != nullptr ? count->integer().value_or(1) : 1;
+  if (milli < kShareMin.milli || parts < 1 || milli % parts != 0) return "";
+  if (milli % kWholeDevice.milli == 0 || parts == 1) {
+    return milli > kWholeDevice.milli && milli % kWholeDevice.milli != 0 ? "" : " --gpu " + to_text(Share{milli});
+  }
+  return fmt::format(" --gpu {}x{}", parts, to_text(Share{milli / parts}));
 }
 
 std::string amount_option(std::string_view option, const Json& to, std::string (*text)(int64_t)) {
@@ -86,14 +98,48 @@ std::string run_options(const wire::Workload& workload, const wire::Change& chan
   return "";
 }
 
-std::string quota_command(const wire::Workload& workload, const wire::Explanation& explanation,
-                          const wire::Change& change) {
+std::string exact_amount(int64_t amount, Resource resource) {
+  return resource == Resource::kMemory ? to_text(Bytes{amount}) : amount_text(amount, resource);
+}
+
+// The bound that the change is about is one of the reasons.
+std::string quota_command(const wire::Explanation& explanation, const wire::Change& change) {
   Result<int64_t> amount = change.to.integer();
   if (!amount || !change.at) return "";
-  auto is_guarantee = [](const wire::Reason& reason) { return reason.code == ReasonCode::kGuaranteeNeeded; };
-  bool guarantee = std::any_of(explanation.reasons.begin(), explanation.reasons.end(), is_guarantee);
-  return fmt::format("moulin {} quota {} --{} {}", *change.at == workload.project ? "project" : "department",
-                     *change.at, guarantee ? "guaranteed" : "limit", to_text(Share{*amount}));
+  for (const wire::Reason& reason : explanation.reasons) {
+    auto is = [&](std::string_view kind) {
+      auto named = reason.names.find(std::string(kind));
+      return named != reason.names.end() && named->second == *change.at;
+    };
+    std::optional<Resource> resource = resource_of(reason);
+    bool is_project = is(to_text(TreeKind::kProject));
+    bool is_department = is(to_text(TreeKind::kDepartment)) || is(to_text(TreeKind::kOrganisation));
+    if (!resource || (!is_project && !is_department)) continue;
+    std::string command = fmt::format("moulin {} quota {} --{} {}", is_project ? "project" : "department", *change.at,
+                                      reason.code == ReasonCode::kGuaranteeNeeded ? "guaranteed" : "limit",
+                                      exact_amount(*amount, *resource));
+    if (*resource != Resource::kGpu) command += fmt::format(" --resource {}", to_text(*resource));
+    if (auto model = reason.names.find("model"); model != reason.names.end()) command += " --model " + model->second;
+    auto pool = reason.names.find("pool");
+    if (pool != reason.names.end() && pool->second != kDefaultPool.text) command += " --pool " + pool->second;
+    return command;
+  }
+  return "";
+}
+
+std::string changes_text(const wire::Workload& workload, const wire::Explanation& explanation, bool at_once,
+                         const View& view) {
+  std::string text;
+  for (const wire::Change& change : explanation.changes) {
+    if (change.starts_now != at_once) continue;
+    text += wrapped(sentence(change.text), "  ", view);
+    std::string command = change_command(workload, explanation, change);
+    if (!command.empty()) text += "    " + paint(command, Ink::kCyan, view) + "\n";
+  }
+  if (text.empty()) return "";
+  std::string_view title =
+      at_once ? "Any one of these would start it now:" : "This would start it once others have left:";
+  return "\n" + paint(title, Ink::kBold, view) + "\n" + text;
 }
 
 std::string reasons_text(const wire::Explanation& explanation, const View& view) {
@@ -116,7 +162,7 @@ std::string figures_text(const wire::Explanation& explanation, const View& view)
 
 std::string change_command(const wire::Workload& workload, const wire::Explanation& explanation,
                            const wire::Change& change) {
-  if (change.dimension == Dimension::kQuota) return quota_command(workload, explanation, change);
+  if (change.dimension == Dimension::kQuota) return quota_command(explanation, change);
   std::string options = run_options(workload, change);
   return options.empty() ? "" : fmt::format("moulin run --like {} --replace{}", to_text(workload.id), options);
 }
@@ -133,13 +179,7 @@ std::string render_why(const wire::Workload& workload, const wire::Explanation& 
   text +=
       reasons_text(explanation, view) + "\n" + figures_text(explanation, view) + "\n" + start_text(explanation, view);
   if (explanation.changes.empty()) return text + "No single change would start it now.\n";
-  text += "\n" + paint("Any one of these would start it now:", Ink::kBold, view) + "\n";
-  for (const wire::Change& change : explanation.changes) {
-    text += wrapped(sentence(change.text), "  ", view);
-    std::string command = change_command(workload, explanation, change);
-    if (!command.empty()) text += "    " + paint(command, Ink::kCyan, view) + "\n";
-  }
-  return text;
+  return text + changes_text(workload, explanation, true, view) + changes_text(workload, explanation, false, view);
 }
 
 std::string render_explanation(const wire::Explanation& explanation, const View& view) {

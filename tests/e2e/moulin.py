@@ -9,6 +9,7 @@
 Everything that runs below the data folder is ended with the test, whatever it did.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -180,6 +181,18 @@ class Server:
         if check and answer.code != 0:
             raise AssertionError(str(answer))
         return answer
+
+    @contextlib.contextmanager
+    def follow(self, *arguments):
+        """A command that goes on by itself (`logs -f`); killed at the end of the block, whatever happened."""
+        process = subprocess.Popen([BINARY, *arguments], env={"PATH": os.environ["PATH"], **self.client_environment},
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                                   text=True, start_new_session=True)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
 
     def api(self, method, path, body=None, token=None, headers=None, timeout=20):
         """(status, decoded JSON or text). `path` is below /api/v1; token="" sends none."""

@@ -20,11 +20,11 @@ struct ServerOptions {
   std::string data_folder;
   TcpAddress listen{};
   std::string version;
-  std::string boot_id;             // of this start of the machine
-  std::vector<std::string> notes;  // what this machine cannot do, one sentence each
+  std::string boot_id{};             // of this start of the machine
+  std::vector<std::string> notes{};  // what this machine cannot do, one sentence each
   // Who started a server that runs as root: the account of the first administrator. A
   // user without an account runs nothing there. Empty: not root, everybody runs as we do.
-  std::string starter_account;
+  std::string starter_account{};
 };
 
 // What depends on the kind of installation; made by main(). Each may fail with an Error

@@ -104,22 +104,34 @@ struct Row {
   std::array<std::string_view, 12> comes;
 };
 
+constexpr std::string_view kNo = "conflict";
+constexpr std::string_view kSo = "-";
+constexpr std::string_view kAsked = "end_asked";
+constexpr std::string_view kStopped = "workload_stopped";
+constexpr std::string_view kPaused = "workload_paused";
+constexpr std::string_view kClaim = "claim_made";
+constexpr std::string_view kStale = "stale_reported";
+constexpr std::string_view kSaved = "checkpoint_written";
+constexpr std::string_view kUsed = "usage_recorded";
+constexpr std::string_view kKill = "stranger_end_asked";
+constexpr std::string_view kOver = "replica_ended attempt_ended";
+
 // clang-format off
 const std::array kTable = std::to_array<Row>({
-  //              waiting, starting, running, pausing, preempting, failing, stopping, paused, succeeded, failed, stopped, back_off
-  {"stop",       {"workload_stopped", "end_asked", "end_asked", "end_asked", "end_asked", "end_asked", "-", "workload_stopped", "conflict", "conflict", "-", "workload_stopped"}},
-  {"pause",      {"workload_paused", "end_asked", "end_asked", "-", "conflict", "conflict", "conflict", "-", "conflict", "conflict", "conflict", "workload_paused"}},
-  {"resume",     {"conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "workload_resumed", "conflict", "conflict", "conflict", "conflict"}},
-  {"start",      {"attempt_started", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict"}},
-  {"grow",       {"conflict", "conflict", "replicas_added", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict"}},
-  {"evict",      {"conflict", "end_asked", "end_asked", "end_asked", "-", "-", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict"}},
-  {"shrink",     {"conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict"}},
-  {"claim",      {"claim_made", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "conflict", "claim_made"}},
-  {"started",    {"stale_reported", "replica_ran attempt_ran", "-", "-", "-", "-", "-", "stale_reported", "stale_reported", "stale_reported", "stale_reported", "stale_reported"}},
-  {"exited",     {"stale_reported", "replica_ended attempt_ended", "replica_ended attempt_ended", "replica_ended attempt_ended", "replica_ended attempt_ended", "replica_ended attempt_ended", "replica_ended attempt_ended", "stale_reported", "stale_reported", "stale_reported", "stale_reported", "stale_reported"}},
-  {"checkpoint", {"stale_reported", "checkpoint_written", "checkpoint_written", "checkpoint_written", "checkpoint_written", "checkpoint_written", "checkpoint_written", "stale_reported", "stale_reported", "stale_reported", "stale_reported", "stale_reported"}},
-  {"usage",      {"stale_reported", "usage_recorded", "usage_recorded", "usage_recorded", "usage_recorded", "usage_recorded", "usage_recorded", "stale_reported", "stale_reported", "stale_reported", "stale_reported", "stale_reported"}},
-  {"stranger",   {"stranger_end_asked", "-", "-", "-", "-", "-", "-", "stranger_end_asked", "stranger_end_asked", "stranger_end_asked", "stranger_end_asked", "stranger_end_asked"}},
+  // waiting, starting, running, pausing, preempting, failing, stopping, paused, succeeded, failed, stopped, back_off
+  {"stop",       {kStopped, kAsked, kAsked, kAsked, kAsked, kAsked, kSo, kStopped, kNo, kNo, kSo, kStopped}},
+  {"pause",      {kPaused, kAsked, kAsked, kSo, kNo, kNo, kNo, kSo, kNo, kNo, kNo, kPaused}},
+  {"resume",     {kNo, kNo, kNo, kNo, kNo, kNo, kNo, "workload_resumed", kNo, kNo, kNo, kNo}},
+  {"start",      {"attempt_started", kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo}},
+  {"grow",       {kNo, kNo, "replicas_added", kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo}},
+  {"evict",      {kNo, kAsked, kAsked, kAsked, kSo, kSo, kNo, kNo, kNo, kNo, kNo, kNo}},
+  {"shrink",     {kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo}},
+  {"claim",      {kClaim, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kClaim}},
+  {"started",    {kStale, "replica_ran attempt_ran", kSo, kSo, kSo, kSo, kSo, kStale, kStale, kStale, kStale, kStale}},
+  {"exited",     {kStale, kOver, kOver, kOver, kOver, kOver, kOver, kStale, kStale, kStale, kStale, kStale}},
+  {"checkpoint", {kStale, kSaved, kSaved, kSaved, kSaved, kSaved, kSaved, kStale, kStale, kStale, kStale, kStale}},
+  {"usage",      {kStale, kUsed, kUsed, kUsed, kUsed, kUsed, kUsed, kStale, kStale, kStale, kStale, kStale}},
+  {"stranger",   {kKill, kSo, kSo, kSo, kSo, kSo, kSo, kKill, kKill, kKill, kKill, kKill}},
 });
 // clang-format on
 
@@ -223,7 +235,8 @@ TEST_CASE("evictions with a claim happen all or not at all") {
   WorkloadId victim = cluster.submit(elastic_spec());
   cluster.run(victim);
   WorkloadId owner = cluster.submit(TestCluster::make_spec("owner"));
-  Claim claim{.owner = owner, .places = cluster.places(0, 1), .victims = {victim}, .expires = cluster.now + minutes(3)};
+  Claim claim{
+      .owner = owner, .places = cluster.places({0}, 1), .victims = {victim}, .expires = cluster.now + minutes(3)};
   EvictItem good{.victim = victim, .replicas = {}, .cause = Cause::kHigherClass, .beneficiary = owner};
   EvictItem gone{.victim = {99}, .replicas = {}, .cause = Cause::kHigherClass, .beneficiary = owner};
   CHECK(cluster.outcome(command::Evict{.evictions = {good, gone}, .claim = claim}) ==

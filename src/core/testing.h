@@ -67,25 +67,25 @@ class TestCluster {
   }
 
   // Replicas `first` and on, each on a whole device of its own.
-  std::vector<ReplicaPlacement> places(int32_t first, int32_t count) {
+  std::vector<ReplicaPlacement> places(ReplicaIndex first, int32_t count) {
     std::vector<ReplicaPlacement> places;
     const Node& node = *core.state().node(NodeName("n1"));
     for (int32_t i = 0; i < count; ++i) {
       const Gpu& gpu = node.gpus[static_cast<size_t>(device++ % kDevices)];
       Grant grant{.gpu = gpu.uuid, .slot = gpu.index, .share = kWholeDevice, .memory = gpu.usable()};
-      places.push_back({{first + i}, {.node = node.name, .grants = {grant}}});
+      places.push_back({{first.value + i}, {.node = node.name, .grants = {grant}}});
     }
     return places;
   }
   command::Start start_command(WorkloadId id, int32_t count) {
-    return {.item = {.workload = id, .replicas = places(0, count)},
+    return {.item = {.workload = id, .replicas = places({0}, count)},
             .identity = {.token = "token", .rendezvous_port = 0}};
   }
   command::Start surplus_command(WorkloadId id, int32_t count) {
     const Workload* workload = core.state().workload(id);
     bool any = workload != nullptr && !workload->attempts.empty();
     auto first = any ? static_cast<int32_t>(workload->attempts.back().replicas.size()) : 0;
-    return {.item = {.workload = id, .replicas = places(first, count), .surplus = true}, .identity = {}};
+    return {.item = {.workload = id, .replicas = places({first}, count), .surplus = true}, .identity = {}};
   }
 
   const Workload& workload(WorkloadId id) const { return *core.state().workload(id); }

@@ -1,0 +1,84 @@
+#include <doctest/doctest.h>
+
+#include "core/testing.h"
+
+namespace moulin {
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+command::Submit request(uint64_t id, std::string_view name, std::string_view key, std::string_view digest) {
+  return {.workloads = {{.id = {id}, .spec = TestCluster::make_spec(name), .origin = {}}},
+          .key = std::string(key),
+          .digest = std::string(digest)};
+}
+
+}  // namespace
+
+TEST_CASE("a request under a key is answered once, per user, for a day") {
+  TestCluster cluster;
+  CHECK(cluster.outcome(request(1, "a", "k", "x"), "admin") == Words{"workload_submitted", "request_remembered"});
+  CHECK(cluster.outcome(request(2, "a", "k", "x"), "admin").empty());
+  CHECK(cluster.outcome(request(2, "b", "k", "y"), "admin") == Words{"conflict"});
+  CHECK(cluster.outcome(request(2, "b", "k", "y")) == Words{"workload_submitted", "request_remembered"});
+  const Cow<RememberedRequest>* request_of_admin = cluster.core.state().requests.find({UserName("admin"), "k"});
+  REQUIRE(request_of_admin != nullptr);
+  CHECK((*request_of_admin)->made == std::vector<WorkloadId>{{1}});
+  cluster.now = cluster.now + hours(24);
+  cluster.must(command::Tick{});
+  CHECK(cluster.core.state().requests.size() == 2);
+  cluster.now = cluster.now + hours(1) + seconds(1);
+  CHECK(words_of(cluster.must(command::Tick{})) == Words{"requests_forgotten"});
+  CHECK(cluster.core.state().requests.empty());
+}
+
+TEST_CASE("requests that are too long, too many or none are refused") {
+  TestCluster cluster;
+  CHECK(cluster.outcome(request(1, "a", std::string(201, 'k'), "x")) == Words{"invalid"});
+  CHECK(cluster.outcome(request(1, "a", std::string(200, 'k'), "x")).size() == 2);
+  CHECK(cluster.outcome(command::Submit{}) == Words{"too_large"});
+  command::Submit many;
+  for (uint64_t id = 10; id <= 10 + kSubmitMax; ++id)
+    many.workloads.push_back({.id = {id}, .spec = TestCluster::make_spec("w" + std::to_string(id)), .origin = {}});
+  CHECK(cluster.outcome(many) == Words{"too_large"});
+}
+
+TEST_CASE("one bad workload refuses the whole request") {
+  TestCluster cluster;
+  command::Submit both = request(1, "a", "", "");
+  both.workloads.push_back({.id = {2}, .spec = TestCluster::make_spec("b"), .origin = {}});
+  SUBCASE("the same name twice") { both.workloads[1].spec.name = "a"; }
+  SUBCASE("a project that is not there") { both.workloads[1].spec.project = TreeName("nowhere"); }
+  SUBCASE("a project that is a department") { both.workloads[1].spec.project = kRootTree; }
+  SUBCASE("more than there is") { both.workloads[1].spec.resources.gpu.count = 9; }
+  Result<Events> done = cluster.give(both);
+  CHECK_FALSE(done.has_value());
+  CHECK(cluster.core.state().workloads.empty());
+}
+
+TEST_CASE("of an array only the first element is measured, of others each") {
+  TestCluster cluster;
+  command::Submit both = request(1, "a", "", "");
+  both.workloads.push_back({.id = {2}, .spec = TestCluster::make_spec("b"), .origin = {}});
+  for (command::NewWorkload& item : both.workloads) item.origin = {.kind = OriginKind::kArray, .name = "sweep"};
+  CHECK(cluster.outcome(both) == Words{"workload_submitted", "workload_submitted"});
+  both.workloads[0].id = {3};
+  both.workloads[0].spec.name = "c";
+  both.workloads[0].spec.resources.gpu.count = 9;
+  both.workloads.pop_back();
+  CHECK(cluster.outcome(both) == Words{"refused"});
+}
+
+TEST_CASE("events carry who caused them and when") {
+  TestCluster cluster;
+  cluster.now = cluster.now + seconds(7);
+  Result<Events> done = cluster.give(request(1, "a", "", ""), "admin");
+  REQUIRE(done.has_value());
+  CHECK(done->front().actor == UserName("admin"));
+  CHECK(done->front().at == cluster.now);
+  CHECK(cluster.workload({1}).owner == UserName("admin"));
+  CHECK(cluster.workload({1}).submitted == cluster.now);
+}
+
+}  // namespace moulin

@@ -1,6 +1,8 @@
 // Replicas outlive the server, and the next one knows all about them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "engine/local/shim_link.h"
 #include "engine/local/shim_process.h"
 #include "engine/local/testing.h"
@@ -152,6 +154,28 @@ TEST_CASE("who does not know the token is not let in") {
   CHECK(harness.reports->count<ReplicaExited>(launch.key) == 0);
   harness.end(launch, EndReason::kKill);
   harness.reports->wait<ReplicaExited>(launch.key);
+}
+
+TEST_CASE("many replicas at once, over several restarts, each with its own end") {
+  constexpr int kReplicas = 40;
+  EngineHarness harness;
+  std::vector<ReplicaLaunch> launches;
+  for (int i = 0; i < kReplicas; ++i) {
+    // Some end at once, some between restarts, some with the last of them.
+    std::string wait = i % 3 == 0 ? "" : fmt::format("while [ ! -e go{} ]; do sleep 0.02; done;", i % 3);
+    launches.push_back(harness.start_shell(fmt::format("echo $$ >> ran.{}; {} exit {}", i, wait, i + 1)));
+  }
+  for (int restart = 0; restart < 3; ++restart) {
+    harness.restart();
+    // What the last engine was told and had not done yet is repeated, as a server does.
+    for (const ReplicaLaunch& launch : launches) harness.engine().start(launch);
+    if (restart > 0) std::ofstream(harness.data / fmt::format("go{}", restart)) << "";
+  }
+  for (int i = 0; i < kReplicas; ++i) {
+    CHECK(harness.reports->wait<ReplicaExited>(launches[static_cast<size_t>(i)].key).exit.code == i + 1);
+    std::string ran = text_of_file(harness.data / fmt::format("ran.{}", i));
+    CHECK(std::ranges::count(ran, '\n') == 1);
+  }
 }
 
 TEST_CASE("a shim that cannot be run is reported") {

@@ -95,8 +95,8 @@ class Server:
         self.end()
 
     # ---- life ----
-    def start(self):
-        """Starts the server and returns when it serves."""
+    def launch(self):
+        """Starts the server and does not wait for it."""
         command = [BINARY, "up", "--data", self.data, "--listen", "127.0.0.1:0", "--json", *self.options]
         if self.simulate:
             command += ["--simulate", self.simulate]
@@ -104,6 +104,10 @@ class Server:
         with open(self.folder / "server.log", "ab") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL,
                                             env=environment, start_new_session=True)
+
+    def start(self):
+        """Starts the server and returns when it serves."""
+        self.launch()
         served = json.loads(self._first_line())
         self.url, self.token_file = served["url"], served["token_file"]
         return self

@@ -127,7 +127,9 @@ TEST_CASE("damaged contents are noticed and leave no tree") {
   }
   CHECK(materialise_snapshot(stored.id, code.snapshots()).error().code == Code::kInternal);
   std::vector<std::string> left;
-  for (const auto& entry : std::filesystem::directory_iterator(code.snapshots())) left.push_back(entry.path().filename());
+  for (const auto& entry : std::filesystem::directory_iterator(code.snapshots())) {
+    left.push_back(entry.path().filename());
+  }
   std::ranges::sort(left);
   CHECK(left == std::vector<std::string>{"manifests", "objects"});
 }

@@ -102,6 +102,7 @@ void Verifier::check_record(const sqlite::Rows& rows) {
   chain_ = chain_of(rows);
   report_.last = record.sequence;
   ++report_.records;
+  ++report_.by_type[record.type];
   const Bytes size{static_cast<int64_t>(record.bytes.size())};
   report_.payload += size;
   block_.push_back({.type = record.type, .workload = record.workload, .size = size});

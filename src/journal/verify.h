@@ -2,6 +2,7 @@
 // server, and without writing to it. Works beside a running server too.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct VerifyReport {
   Sequence last;
   int64_t records = 0;  // that were read
   Bytes payload{};
+  std::map<int32_t, int64_t> by_type{};  // how many of each type
   int64_t format = 0;
   std::string written_by;
   std::vector<SnapshotFinding> snapshots;  // newest first

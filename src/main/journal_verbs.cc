@@ -3,17 +3,14 @@
 #include <getopt.h>
 
 #include <cstdio>
-#include <map>
+#include <filesystem>
 #include <string>
 
 #include "base/json.h"
 #include "cli/access.h"
 #include "cli/terminal.h"
-#include "journal/sqlite_journal.h"
 #include "journal/verify.h"
-#include "main/version.h"
 #include "model/event.h"
-#include "server/data_folder.h"
 
 namespace moulin {
 
@@ -106,38 +103,40 @@ Result<int> verify(const Call& call, const std::string& path) {
   return report.good() ? 0 : 1;
 }
 
-Result<int> stats(const Call& call, const std::string& path) {
-  if (!read_file(path, 0) && read_file(path, 0).error().code == Code::kNotFound) {
-    return Error{.code = Code::kNotFound,
-                 .message = "no journal there",
-                 .given = path,
-                 .to_do = "name the data folder with --data"};
+// All files of the journal: they begin with its name.
+int64_t bytes_on_disk(const std::string& path) {
+  int64_t bytes = 0;
+  std::error_code error;
+  std::filesystem::path file(path);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(file.parent_path(), error)) {
+    bool ours = entry.path().string().starts_with(path);
+    if (ours && entry.is_regular_file(error)) bytes += static_cast<int64_t>(entry.file_size(error));
   }
-  std::unique_ptr<SqliteJournal> journal = TRY(SqliteJournal::open(path, {.written_by = kVersion}));
-  JournalStats stats = TRY(journal->stats());
-  std::map<int32_t, int64_t> by_type;
-  TRY(journal->replay({}, [&](const StoredRecord& record) -> Status {
-    ++by_type[record.type];
-    return {};
-  }));
+  return bytes;
+}
+
+Result<int> stats(const Call& call, const std::string& path) {
+  VerifyReport report = TRY(verify_journal(path));
   Json kinds{JsonObject{}};
-  for (const auto& [type, count] : by_type) kinds.set(event_word(type), count);
-  Json whole = Json::object({{"records", stats.records},
-                             {"last", stats.last.value},
-                             {"payload_bytes", stats.payload.count},
-                             {"on_disk_bytes", stats.on_disk.count},
-                             {"snapshots", stats.snapshots},
-                             {"newest_snapshot", stats.newest_snapshot.value},
+  for (const auto& [type, count] : report.by_type) kinds.set(event_word(type), count);
+  Json snapshots{JsonArray{}};
+  for (const SnapshotFinding& finding : report.snapshots) snapshots.push(finding.sequence.value);
+  Bytes on_disk{bytes_on_disk(path)};
+  Json whole = Json::object({{"records", report.records},
+                             {"last", report.last.value},
+                             {"payload_bytes", report.payload.count},
+                             {"on_disk_bytes", on_disk.count},
+                             {"snapshots", snapshots},
                              {"by_kind", kinds}});
   if (call.json) {
     std::printf("%s\n", write_json(whole).c_str());
     return 0;
   }
-  std::printf("%lld records, %s of events, %s on disk, %lld snapshots (newest at %lld)\n",
-              static_cast<long long>(stats.records), to_text(stats.payload).c_str(), to_text(stats.on_disk).c_str(),
-              static_cast<long long>(stats.snapshots), static_cast<long long>(stats.newest_snapshot.value));
-  for (const JsonMember& member : kinds.members())
+  std::printf("%lld records, %s of events, %s on disk, %zu snapshots\n", static_cast<long long>(report.records),
+              to_text(report.payload).c_str(), to_text(on_disk).c_str(), report.snapshots.size());
+  for (const JsonMember& member : kinds.members()) {
     std::printf("%10s  %s\n", member.second.number().c_str(), member.first.c_str());
+  }
   return 0;
 }
 

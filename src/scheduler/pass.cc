@@ -43,7 +43,7 @@ void Pass::drain() {
   for (WorkloadId id : drained_workloads(view_.index)) {
     const Workload& workload = *view_.state.workload(id);
     if (workload.state == WorkloadState::kStopping || overlay_.claim_of(id) != nullptr) continue;
-    if (auto eviction = plan_drain(overlay_, workload, departures_)) adopt(*eviction);
+    if (auto eviction = plan_drain(overlay_, workload, stock().departures())) adopt(*eviction);
   }
 }
 
@@ -101,7 +101,7 @@ void Pass::serve_one(const Workload& workload) {
 }
 
 std::vector<ReasonCode> Pass::blockers(const Applicant& applicant, const Workload& workload) {
-  return codes_of(find_reasons({overlay_, applicant, &workload, departures_, too_disruptive_}));
+  return codes_of(find_reasons({overlay_, applicant, &workload, stock(), too_disruptive_}));
 }
 
 bool Pass::start(const Applicant& applicant) {
@@ -117,7 +117,8 @@ bool Pass::start(const Applicant& applicant) {
 }
 
 bool Pass::evict(const Applicant& applicant) {
-  EvictionSearch search(overlay_, applicant, departures_);
+  if (!may_outrank_anybody(view_.index, applicant.spec)) return too_disruptive_ = false;
+  EvictionSearch search(overlay_, applicant, stock());
   ++plan_.counts.evictions_tried;
   std::optional<Eviction> eviction = search.run();
   too_disruptive_ = search.was_too_disruptive();
@@ -127,18 +128,25 @@ bool Pass::evict(const Applicant& applicant) {
 }
 
 void Pass::adopt(const Eviction& eviction) {
+  Departures gone;
   for (const EvictItem& item : eviction.items) {
     const Workload& victim = *view_.state.workload(item.victim);
     for (const Replica& replica : victim.attempts.back().replicas) {
       bool named = item.replicas.empty() || std::ranges::find(item.replicas, replica.index) != item.replicas.end();
-      if (named && stays(victim, replica, departures_)) departures_.insert({victim.id, replica.index});
+      if (named && stays(victim, replica, stock().departures())) gone.insert({victim.id, replica.index});
     }
     plan_.evictions.push_back(item);
-    order_.refresh(victim.spec.project);
   }
+  stock().depart(gone);
+  for (const EvictItem& item : eviction.items) order_.refresh(view_.state.workload(item.victim)->spec.project);
   if (!eviction.claim.owner) return;
   plan_.claims.push_back(eviction.claim);
   order_.refresh(view_.state.workload(eviction.claim.owner)->spec.project);
+}
+
+UnitStock& Pass::stock() {
+  if (!stock_) stock_.emplace(overlay_);
+  return *stock_;
 }
 
 void Pass::wait(const Workload& workload, std::vector<ReasonCode> reasons) {
@@ -150,7 +158,7 @@ void Pass::wait(const Workload& workload, std::vector<ReasonCode> reasons) {
 
 void Pass::grow() {
   auto most = budget_.starts_max - std::ssize(plan_.starts);
-  for (StartItem& item : plan_growth(overlay_, departures_, most)) plan_.starts.push_back(std::move(item));
+  for (StartItem& item : plan_growth(overlay_, stock_ ? stock_->departures() : Departures{}, most)) plan_.starts.push_back(std::move(item));
 }
 
 Plan make_plan(const View& view, const PassBudget& budget) { return Pass(view, budget).run(); }

@@ -33,6 +33,7 @@ class Pass {
   void adopt(const Eviction& eviction);
   void wait(const Workload& workload, std::vector<ReasonCode> reasons);
   void grow();
+  UnitStock& stock();
   bool must_wait_for(const Workload& workload) const;
   bool is_spent() const;
 
@@ -41,7 +42,7 @@ class Pass {
   Overlay overlay_;
   ServingOrder order_;
   Plan plan_;
-  Departures departures_;
+  std::optional<UnitStock> stock_;  // made when first asked for
   std::set<WorkloadId> served_;
   std::set<TreeName> waits_before_;  // projects of which somebody was left waiting
   bool too_disruptive_ = false;      // the last search for evictions

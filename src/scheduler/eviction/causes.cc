@@ -31,39 +31,18 @@ const GuaranteeLine& GuaranteeLines::of(const TreeName& project) {
       .first->second;
 }
 
-Judgement judge_eviction(const Applicant& applicant, const Workload& victim, GuaranteeLines& lines,
-                         const Departures& gone, Instant now) {
-  Judgement by_class = judge_higher_class(applicant, victim, lines, gone);
+void GuaranteeLines::depart(const TreeName& project, const ReplicaRef& ref) {
+  auto found = lines_.find(project);
+  if (found != lines_.end()) found->second.depart(ref);
+}
+
+Judgement judge_eviction(const Applicant& applicant, const Workload& victim, const IsAbove& is_above_line, Instant now) {
+  Judgement by_class = judge_higher_class(applicant, victim, is_above_line);
   return by_class.protection == Protection::kRank ? judge_higher_priority(applicant, victim, now) : by_class;
 }
 
 bool may_outrank_anybody(const Index& index, const WorkloadSpec& spec) {
   return any_lower_class(index, spec.priority_class) || any_lower_priority(index, spec);
-}
-
-std::vector<Unit> admissible_units(const Overlay& overlay, const Applicant& applicant, const Departures& departures,
-                                   GuaranteeLines& lines) {
-  std::vector<Unit> units;
-  if (!may_outrank_anybody(overlay.index(), applicant.spec)) return units;
-  Class ours = applicant.spec.priority_class;
-  for (const auto& [project, live] : overlay.index().live()) {
-    bool own = project == applicant.spec.project;
-    // Nobody of our class or above is a victim, but for our own project's lower priorities.
-    Class first = own || ours == Class::kBatch ? ours : static_cast<Class>(static_cast<int>(ours) + 1);
-    for (auto at = live->lower_bound({.priority_class = first, .lowness = INT64_MIN}); at != live->end(); ++at) {
-      const Workload& victim = *overlay.state().workload(at->first.id);
-      if (victim.state == WorkloadState::kStopping || victim.id == applicant.id) continue;
-      std::vector<Unit> found = units_of(victim, Cause::kNone, departures, overlay.now());
-      if (found.empty()) continue;
-      Judgement judgement = judge_eviction(applicant, victim, lines, {}, overlay.now());
-      if (judgement.protection != Protection::kNone) continue;
-      for (Unit& unit : found) {
-        unit.cause = judgement.cause;
-        units.push_back(std::move(unit));
-      }
-    }
-  }
-  return units;
 }
 
 }  // namespace moulin

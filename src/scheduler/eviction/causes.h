@@ -1,6 +1,7 @@
 // Which workloads an applicant may evict, for which cause, and what protects the others.
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "scheduler/applicant.h"
@@ -28,6 +29,8 @@ class GuaranteeLines {
   GuaranteeLines(const Overlay& overlay, const Departures& departures)
       : overlay_(overlay), departures_(departures) {}
   const GuaranteeLine& of(const TreeName& project);
+  // One of that project was asked to leave; it is among the departures from now on.
+  void depart(const TreeName& project, const ReplicaRef& ref);
 
  private:
   const Overlay& overlay_;
@@ -35,17 +38,15 @@ class GuaranteeLines {
   std::map<TreeName, GuaranteeLine> lines_;
 };
 
-// `victim` is live and stays. `gone` as in GuaranteeLine.
-Judgement judge_eviction(const Applicant& applicant, const Workload& victim, GuaranteeLines& lines,
-                         const Departures& gone, Instant now);
+// Whether some of a workload is above the guarantee line of its project. Asked only where
+// the answer matters, because it may take a while.
+using IsAbove = std::function<bool(const Workload&)>;
+
+// `victim` is live and stays.
+Judgement judge_eviction(const Applicant& applicant, const Workload& victim, const IsAbove& is_above_line, Instant now);
 
 // False: nobody who lives has a lower class, or, in the same project and class, a lower
 // priority. A quick answer from the index.
 bool may_outrank_anybody(const Index& index, const WorkloadSpec& spec);
-
-// Everything that the applicant may evict, in no order that matters. Empty quickly when
-// nobody below it is live.
-std::vector<Unit> admissible_units(const Overlay& overlay, const Applicant& applicant, const Departures& departures,
-                                   GuaranteeLines& lines);
 
 }  // namespace moulin

@@ -20,75 +20,73 @@ Cause drain_cause(const Overlay& overlay, const Placement& placement) {
   return sick ? Cause::kUnhealthy : Cause::kNone;
 }
 
-// The units that must leave: some surplus replicas if that is enough, else the whole.
-std::vector<Unit> units_to_drain(const Overlay& overlay, const Workload& workload, const Departures& departures) {
-  auto cause_of = [&](const Unit& unit) {
+// What must leave: some surplus replicas if that is enough, else the whole.
+struct Drain {
+  Cause cause = Cause::kNone;
+  bool whole = false;
+  std::vector<const Replica*> replicas{};
+};
+
+Drain what_drains(const Overlay& overlay, const Workload& workload, const Departures& departures) {
+  Drain drain;
+  size_t affected = 0;
+  for (const Unit& unit : units_of(workload, departures, overlay.now())) {
+    if (unit.kind == UnitKind::kLeaving) continue;
+    affected = 0;
     for (const Replica* replica : unit.replicas) {
-      if (Cause cause = drain_cause(overlay, replica->placement); cause != Cause::kNone) return cause;
+      Cause cause = drain_cause(overlay, replica->placement);
+      if (cause == Cause::kNone) continue;
+      ++affected;
+      drain.cause = cause;
+      if (unit.kind == UnitKind::kSurplus) drain.replicas.push_back(replica);
     }
-    return Cause::kNone;
-  };
-  std::vector<Unit> leaving;
-  std::vector<Unit> units = units_of(workload, Cause::kNone, departures, overlay.now());
-  size_t touched = 0;
-  for (Unit& unit : units) {
-    unit.cause = cause_of(unit);
-    if (unit.cause == Cause::kNone) continue;
-    if (!unit.whole) {
-      leaving.push_back(unit);
-      continue;
-    }
-    for (const Replica* replica : unit.replicas) {
-      touched += drain_cause(overlay, replica->placement) != Cause::kNone ? 1 : 0;
-    }
-    if (touched > leaving.size()) leaving = {unit};
+    bool surplus_is_not_enough = unit.kind == UnitKind::kWhole && affected > drain.replicas.size();
+    if (surplus_is_not_enough) drain = {drain.cause, true, unit.replicas};
   }
-  return leaving;
+  return drain;
 }
 
-EvictItem item_of(const std::vector<Unit>& units) {
-  EvictItem item{.victim = units.front().workload->id, .replicas = {}, .cause = units.front().cause};
-  for (const Unit& unit : units) {
-    if (!unit.whole) item.replicas.push_back(unit.replicas.front()->index);
-  }
+EvictItem item_of(const Workload& workload, const Drain& drain) {
+  EvictItem item{.victim = workload.id, .replicas = {}, .cause = drain.cause};
+  if (drain.whole) return item;
+  for (const Replica* replica : drain.replicas) item.replicas.push_back(replica->index);
   std::ranges::sort(item.replicas);
   return item;
+}
+
+void claim_for_itself(Eviction& eviction, const Overlay& overlay, const Workload& workload,
+                      std::vector<ReplicaPlacement> places) {
+  eviction.items.front().beneficiary = workload.id;
+  eviction.claim = {.owner = workload.id,
+                    .places = std::move(places),
+                    .victims = {workload.id},
+                    .made = overlay.now(),
+                    .expires = overlay.now() + workload.spec.grace + kClaimSpare};
 }
 
 }  // namespace
 
 std::optional<Eviction> plan_drain(Overlay& overlay, const Workload& workload, const Departures& departures) {
-  std::vector<Unit> units = units_to_drain(overlay, workload, departures);
-  if (units.empty()) return std::nullopt;
-  Eviction eviction{.items = {item_of(units)}};
+  Drain drain = what_drains(overlay, workload, departures);
+  if (drain.replicas.empty()) return std::nullopt;
+  Eviction eviction{.items = {item_of(workload, drain)}};
   Applicant applicant{workload.spec, overlay.path(workload.spec.project), workload.id};
   Overlay::Mark mark = overlay.checkpoint();
-  auto change_all = [&](auto change) {
-    for (const Unit& unit : units) {
-      for (const Replica* replica : unit.replicas) change(replica->placement);
-    }
-  };
-  change_all([&](const Placement& place) { overlay.remove(applicant.account(Hold::kHeld), place); });
+  for (const Replica* replica : drain.replicas) overlay.remove(applicant.account(Hold::kHeld), replica->placement);
   if (workload.spec.priority_class == Class::kProduction) {
-    bool whole = units.front().whole;
-    int64_t wanted = whole ? workload.spec.replicas.min : std::ssize(units);
+    int64_t wanted = drain.whole ? workload.spec.replicas.min : std::ssize(drain.replicas);
     Overlay::Mark before_places = overlay.checkpoint();
     auto places = place_gang(overlay, applicant, Hold::kClaimed, {.first = 0, .count = wanted});
     if (!places) {
       overlay.rollback(mark);
       return std::nullopt;
     }
-    if (!whole) overlay.rollback(before_places);  // growth finds the place again
-    if (whole) {
-      eviction.items.front().beneficiary = workload.id;
-      eviction.claim = {.owner = workload.id,
-                        .places = *std::move(places),
-                        .victims = {workload.id},
-                        .made = overlay.now(),
-                        .expires = overlay.now() + workload.spec.grace + kClaimSpare};
-    }
+    if (drain.whole)
+      claim_for_itself(eviction, overlay, workload, *std::move(places));
+    else
+      overlay.rollback(before_places);  // growth finds the place again
   }
-  change_all([&](const Placement& place) { overlay.place(applicant.account(Hold::kLeaving), place); });
+  for (const Replica* replica : drain.replicas) overlay.place(applicant.account(Hold::kLeaving), replica->placement);
   return eviction;
 }
 

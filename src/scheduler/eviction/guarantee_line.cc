@@ -43,16 +43,22 @@ GuaranteeLine::GuaranteeLine(const Overlay& overlay, const TreePath& path, const
   }
 }
 
+int64_t GuaranteeLine::amount_before(const ReplicaRef& ref, const Entry& entry) const {
+  auto other = entries_.find(ref.workload);
+  if (other == entries_.end() || other->second.key != entry.key || other->second.place > entry.place) return 0;
+  const Attempt& attempt = overlay_.state().workload(ref.workload)->attempts.back();
+  const Replica& replica = attempt.replicas[static_cast<size_t>(ref.replica.value)];
+  return amount_of(replica.placement, entry.key.resource);
+}
+
+void GuaranteeLine::depart(const ReplicaRef& ref) {
+  for (auto& [id, entry] : entries_) entry.up_to -= amount_before(ref, entry);
+}
+
 GuaranteeLine::Position GuaranteeLine::position(WorkloadId workload, const Departures& gone) const {
   const Entry& entry = entries_.at(workload);
   int64_t up_to = entry.up_to;
-  for (const ReplicaRef& ref : gone) {
-    auto other = entries_.find(ref.workload);
-    if (other == entries_.end() || other->second.key != entry.key || other->second.place > entry.place) continue;
-    const Attempt& attempt = overlay_.state().workload(ref.workload)->attempts.back();
-    const Replica& replica = attempt.replicas[static_cast<size_t>(ref.replica.value)];
-    up_to -= amount_of(replica.placement, entry.key.resource);
-  }
+  for (const ReplicaRef& ref : gone) up_to -= amount_before(ref, entry);
   return {entry.key, guaranteed_.at(entry.key), up_to};
 }
 

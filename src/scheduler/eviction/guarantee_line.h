@@ -17,8 +17,11 @@ class GuaranteeLine {
   // Of the project whose path it is; what leaves is not counted. The overlay must outlive it.
   GuaranteeLine(const Overlay& overlay, const TreePath& path, const Departures& departures);
 
+  // This replica, which was counted, was asked to leave.
+  void depart(const ReplicaRef& ref);
+
   // Whether some of the workload is above the line when `gone` has left, too. Requires a
-  // workload that stays; `gone` holds none of the departures of the constructor.
+  // workload that stays; `gone` holds none that departed before.
   bool is_above(WorkloadId workload, const Departures& gone) const;
 
   // The guarantee that protects it, and what stands in it up to this workload.
@@ -35,6 +38,9 @@ class GuaranteeLine {
     int64_t up_to = 0;  // held by it and those before it
     size_t place = 0;   // in the order
   };
+  // What the replica holds of the key, when it stands at or before that place; else 0.
+  int64_t amount_before(const ReplicaRef& ref, const Entry& entry) const;
+
   const Overlay& overlay_;
   std::map<WorkloadId, Entry> entries_;
   std::map<QuotaKey, int64_t> guaranteed_;

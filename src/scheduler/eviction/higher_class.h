@@ -7,7 +7,6 @@
 
 namespace moulin {
 
-Judgement judge_higher_class(const Applicant& applicant, const Workload& victim, GuaranteeLines& lines,
-                             const Departures& gone);
+Judgement judge_higher_class(const Applicant& applicant, const Workload& victim, const IsAbove& is_above_line);
 
 }  // namespace moulin

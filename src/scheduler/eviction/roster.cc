@@ -1,83 +1,73 @@
 #include "scheduler/eviction/roster.h"
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
+#include <functional>
 
 namespace moulin {
 
-Roster::Roster(Overlay& overlay, const Applicant& applicant, const Departures& departures)
-    : overlay_(overlay), applicant_(applicant), lines_(overlay, departures) {
-  for (Unit& unit : admissible_units(overlay, applicant, departures, lines_)) units_.push_back({std::move(unit)});
-  overlay_.touch(std::ssize(units_));
-  for (UnitIndex index : sorted(By::kCost)) {
-    for (const Replica* replica : unit(index).replicas) {
-      const NodeRoom* node = overlay.room().node(replica->placement.node);
-      if (node == nullptr || !node->open || !may_use_pool(applicant.spec, node->pool)) continue;
-      std::vector<UnitIndex>& here = by_node_[replica->placement.node];
-      if (here.empty() || here.back() != index) here.push_back(index);
-    }
-  }
-}
-
-std::vector<UnitIndex> Roster::sorted(By by) const {
-  std::vector<UnitIndex> order(units_.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = {i};
-  auto rank = [&](UnitIndex index) {
-    const Unit& unit = this->unit(index);
-    bool size_matters = by == By::kSize;
-    return std::tuple(size_matters ? unit.gpu : Share{}, size_matters ? unit.cpu : CpuMilli{}, unit.cost,
-                      unit.workload->id, unit.whole, -unit.replicas.front()->index.value);
-  };
-  std::ranges::sort(order, {}, rank);
-  return order;
-}
-
-Account Roster::account(const Unit& unit, Hold hold) {
+Account Roster::account(const Unit& unit, Hold hold) const {
   const WorkloadSpec& spec = unit.workload->spec;
   return {overlay_.path(spec.project), spec.priority_class, hold};
 }
 
-bool Roster::has_left(const Unit& unit, const Replica& replica) const {
-  return gone_.contains({unit.workload->id, replica.index});
+const std::vector<const Replica*>& Roster::freed(UnitIndex index) const {
+  static const std::vector<const Replica*> kNone;
+  auto found = freed_.find(index);
+  return found == freed_.end() ? kNone : found->second;
 }
 
+Judgement Roster::judge(UnitIndex index, const Departures& gone) const {
+  auto is_above_line = [&](const Workload& victim) {
+    if (gone.empty()) return stock_.is_above_line(index);
+    return stock_.lines().of(victim.spec.project).is_above(victim.id, gone);
+  };
+  return judge_eviction(applicant_, *unit(index).workload, std::cref(is_above_line), overlay_.now());
+}
+
+bool Roster::may_leave(UnitIndex index) const {
+  const Unit& unit = this->unit(index);
+  auto left = [&](const Replica* replica) { return has_left(unit, *replica); };
+  if (unit.workload->id == applicant_.id) return false;
+  if (!gone_.empty() && std::ranges::all_of(unit.replicas, left)) return false;
+  return unit.kind == UnitKind::kLeaving || judge(index, gone_).protection == Protection::kNone;
+}
+
+// What was right before anybody left: the others only ever add protections.
+Cause Roster::cause(UnitIndex index) const { return judge(index, {}).cause; }
+
 bool Roster::leave(UnitIndex index) {
-  Entry& entry = units_[index.value];
-  const Unit& unit = entry.unit;
-  if (std::ranges::all_of(unit.replicas, [&](const Replica* replica) { return has_left(unit, *replica); }))
-    return false;
-  Judgement now = judge_eviction(applicant_, *unit.workload, lines_, gone_, overlay_.now());
-  if (now.protection != Protection::kNone) return false;
+  if (!may_leave(index)) return false;
+  const Unit& unit = this->unit(index);
+  std::vector<const Replica*>& freed = freed_[index];
   for (const Replica* replica : unit.replicas) {
     if (has_left(unit, *replica)) continue;
-    overlay_.remove(account(unit, Hold::kHeld), replica->placement);
+    overlay_.remove(account(unit, unit.hold()), replica->placement);
     gone_.insert({unit.workload->id, replica->index});
-    entry.freed.push_back(replica);
+    freed.push_back(replica);
   }
-  if (unit.whole) absorb_surplus(unit, entry);
+  if (unit.kind == UnitKind::kWhole) absorb_surplus(unit, freed);
   left_.push_back(index);
   return true;
 }
 
-void Roster::absorb_surplus(const Unit& whole, Entry& into) {
+void Roster::absorb_surplus(const Unit& whole, std::vector<const Replica*>& into) {
   std::erase_if(left_, [&](UnitIndex index) {
-    Entry& other = units_[index.value];
-    if (other.unit.workload != whole.workload) return false;
-    into.freed.insert(into.freed.end(), other.freed.begin(), other.freed.end());
-    other.freed.clear();
+    const Unit& other = unit(index);
+    if (other.workload != whole.workload || other.kind != UnitKind::kSurplus) return false;
+    into.insert(into.end(), freed_[index].begin(), freed_[index].end());
+    freed_.erase(index);
     return true;
   });
 }
 
 void Roster::stay(UnitIndex index) {
   MOULIN_CHECK(std::erase(left_, index) == 1, "it did not leave");
-  Entry& entry = units_[index.value];
-  for (const Replica* replica : entry.freed) {
-    overlay_.place(account(entry.unit, Hold::kHeld), replica->placement);
-    gone_.erase({entry.unit.workload->id, replica->index});
+  const Unit& unit = this->unit(index);
+  for (const Replica* replica : freed_[index]) {
+    overlay_.place(account(unit, unit.hold()), replica->placement);
+    gone_.erase({unit.workload->id, replica->index});
   }
-  entry.freed.clear();
+  freed_.erase(index);
 }
 
 void Roster::all_stay() {
@@ -89,6 +79,15 @@ void Roster::settle() {
     for (const Replica* replica : freed(index))
       overlay_.place(account(unit(index), Hold::kLeaving), replica->placement);
   }
+}
+
+Departures Roster::evicted() const {
+  Departures evicted;
+  for (UnitIndex index : left_) {
+    if (unit(index).kind == UnitKind::kLeaving) continue;
+    for (const Replica* replica : freed(index)) evicted.insert({unit(index).workload->id, replica->index});
+  }
+  return evicted;
 }
 
 }  // namespace moulin

@@ -1,38 +1,25 @@
-// The units that an applicant may evict, and those that it has evicted in a what-if.
+// Who has left in a what-if for one applicant.
 #pragma once
 
-#include <map>
 #include <vector>
 
 #include "scheduler/applicant.h"
-#include "scheduler/eviction/causes.h"
+#include "scheduler/eviction/stock.h"
 
 namespace moulin {
 
-// Position of a unit in Roster::units().
-struct UnitIndex {
-  size_t value = 0;
-  auto operator<=>(const UnitIndex&) const = default;
-};
-
 class Roster {
  public:
-  // `departures`: what the plan has asked to leave so far. All must outlive it.
-  Roster(Overlay& overlay, const Applicant& applicant, const Departures& departures);
+  // All must outlive it.
+  Roster(Overlay& overlay, const Applicant& applicant, UnitStock& stock)
+      : overlay_(overlay), applicant_(applicant), stock_(stock) {}
 
-  size_t size() const { return units_.size(); }
-  const Unit& unit(UnitIndex index) const { return units_[index.value].unit; }
+  // Whether the applicant may take it, and it has not left: leaving already, or a victim by
+  // some cause, given who left before.
+  bool may_leave(UnitIndex index) const;
 
-  // Units with replicas on a node where the applicant might go, cheapest first.
-  const std::map<NodeName, std::vector<UnitIndex>>& by_node() const { return by_node_; }
-
-  // All units, cheapest first or smallest first.
-  enum class By { kCost, kSize };
-  std::vector<UnitIndex> sorted(By by) const;
-
-  // Takes the unit out of the overlay. False, and nothing happens: it has left already, or
-  // a protection now stands against it because of those that left before. A whole attempt
-  // takes over its surplus replicas.
+  // Takes the unit out of the overlay. False, and nothing happens: it may not leave. A
+  // whole attempt takes over its surplus replicas.
   bool leave(UnitIndex index);
   // Puts it back. Requires that it left.
   void stay(UnitIndex index);
@@ -40,27 +27,31 @@ class Roster {
 
   // Those that left, in the order in which they did.
   const std::vector<UnitIndex>& left() const { return left_; }
-  // The replicas that left with it.
-  const std::vector<const Replica*>& freed(UnitIndex index) const { return units_[index.value].freed; }
-  bool has_left(const Unit& unit, const Replica& replica) const;
-  const Departures& gone() const { return gone_; }
+  // The replicas that left with it; empty unless it left.
+  const std::vector<const Replica*>& freed(UnitIndex index) const;
+  bool has_left(const Unit& unit, const Replica& replica) const {
+    return gone_.contains({unit.workload->id, replica.index});
+  }
+  const Unit& unit(UnitIndex index) const { return stock_.unit(index); }
+
+  // The cause by which the unit of a victim left.
+  Cause cause(UnitIndex index) const;
 
   // Leaves them, for the rest of the overlay's life, as leaving: they hold until they end.
   void settle();
 
+  // Those that left and were not leaving before.
+  Departures evicted() const;
+
  private:
-  struct Entry {
-    Unit unit;
-    std::vector<const Replica*> freed{};
-  };
-  void absorb_surplus(const Unit& whole, Entry& into);
-  Account account(const Unit& unit, Hold hold);
+  Judgement judge(UnitIndex index, const Departures& gone) const;
+  void absorb_surplus(const Unit& whole, std::vector<const Replica*>& into);
+  Account account(const Unit& unit, Hold hold) const;
 
   Overlay& overlay_;
   const Applicant& applicant_;
-  GuaranteeLines lines_;
-  std::vector<Entry> units_;
-  std::map<NodeName, std::vector<UnitIndex>> by_node_;
+  UnitStock& stock_;
+  std::map<UnitIndex, std::vector<const Replica*>> freed_;
   std::vector<UnitIndex> left_;
   Departures gone_;
 };

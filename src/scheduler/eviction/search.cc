@@ -1,6 +1,7 @@
 #include "scheduler/eviction/search.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "scheduler/claims.h"
 #include "scheduler/limits.h"
@@ -9,55 +10,23 @@
 
 namespace moulin {
 
-namespace {
-
-bool is_leaving(const Workload& workload, const Replica& replica) {
-  if (replica.state == ReplicaState::kExited) return false;
-  return workload.state == WorkloadState::kStopping || replica.end_asked;
-}
-
-}  // namespace
-
-EvictionSearch::EvictionSearch(Overlay& overlay, const Applicant& applicant, const Departures& departures)
-    : overlay_(overlay), applicant_(applicant), start_(overlay.checkpoint()), roster_(overlay, applicant, departures) {
-  if (roster_.size() > 0) imagine_leavers_gone(departures);
-}
+EvictionSearch::EvictionSearch(Overlay& overlay, const Applicant& applicant, UnitStock& stock)
+    : overlay_(overlay), applicant_(applicant), stock_(stock), start_(overlay.checkpoint()),
+      roster_(overlay, applicant, stock) {}
 
 std::optional<Eviction> EvictionSearch::run() {
-  if (roster_.size() == 0 || !might_succeed() || !solve()) {
+  bool nobody_below = !may_outrank_anybody(overlay_.index(), applicant_.spec);
+  if (nobody_below || !solve()) {
     overlay_.rollback(start_);
     return std::nullopt;
   }
+  Eviction eviction{.items = items(), .claim = claim()};
   roster_.settle();
-  bring_leavers_back();
-  return result();
+  return eviction;
 }
 
-// ---- What leaves already ----
-
-void EvictionSearch::imagine_leavers_gone(const Departures& departures) {
-  auto remember = [&](const Workload& workload, const Replica& replica) {
-    leavers_.push_back({&workload, &replica});
-    Account account{overlay_.path(workload.spec.project), workload.spec.priority_class, Hold::kLeaving};
-    overlay_.remove(account, replica.placement);
-  };
-  for (const auto& [id, member] : overlay_.index().leaving()) {
-    const Workload& workload = *overlay_.state().workload(id);
-    for (const Replica& replica : workload.attempts.back().replicas) {
-      if (is_leaving(workload, replica)) remember(workload, replica);
-    }
-  }
-  for (const ReplicaRef& ref : departures) {
-    const Workload& workload = *overlay_.state().workload(ref.workload);
-    remember(workload, workload.attempts.back().replicas[static_cast<size_t>(ref.replica.value)]);
-  }
-}
-
-void EvictionSearch::bring_leavers_back() {
-  for (const Leaver& leaver : leavers_) {
-    const WorkloadSpec& spec = leaver.workload->spec;
-    overlay_.place({overlay_.path(spec.project), spec.priority_class, Hold::kLeaving}, leaver.replica->placement);
-  }
+const NodeRoom& EvictionSearch::room_of(NodeIndex index) const {
+  return *overlay_.room().node(stock_.node(index).name);
 }
 
 // ---- The search ----
@@ -66,21 +35,22 @@ void EvictionSearch::bring_leavers_back() {
 bool EvictionSearch::might_succeed() const {
   int64_t wanted = applicant_.spec.replicas.min;
   int64_t most = most_in_groups(overlay_.room(), applicant_.spec, wanted);
-  if (most >= wanted) return true;
-  for (const auto& [name, units] : roster_.by_node()) {
-    most += replicas_without(roster_, *overlay_.room().node(name), applicant_.spec.resources, units, name);
+  for (const NodeStock& node : stock_.nodes()) {
     if (most >= wanted) return true;
+    const NodeRoom& room = *overlay_.room().node(node.name);
+    if (may_use_pool(applicant_.spec, room.pool))
+      most += replicas_without(roster_, applicant_.spec.resources, node, room);
   }
-  return false;
+  return most >= wanted;
 }
 
 bool EvictionSearch::solve() {
   if (by_nodes() && is_small_enough()) return true;
   start_over();
-  if (!by_order(Roster::By::kCost)) return false;
+  if (!might_succeed() || !by_order(UnitStock::By::kCost)) return false;
   if (is_small_enough()) return true;
   start_over();
-  return by_order(Roster::By::kSize) && is_small_enough();
+  return by_order(UnitStock::By::kSize) && is_small_enough();
 }
 
 bool EvictionSearch::is_small_enough() {
@@ -96,16 +66,13 @@ void EvictionSearch::start_over() {
 }
 
 bool EvictionSearch::by_nodes() {
-  Options options;
-  std::set<NodeName> nodes;
-  for (const auto& [name, units] : roster_.by_node()) nodes.insert(name);
-  refresh(options, nodes);
+  weigh_nodes();
   while (std::ssize(places_) < applicant_.spec.replicas.min) {
     std::optional<Placement> place = find_place(overlay_, applicant_, Hold::kClaimed);
-    if (!place && make_room(options)) place = find_place(overlay_, applicant_, Hold::kClaimed);
+    if (!place && make_room()) place = find_place(overlay_, applicant_, Hold::kClaimed);
     if (!place) return false;
     overlay_.place(applicant_.account(Hold::kClaimed), *place);
-    refresh(options, {place->node});
+    weigh_again(place->node);
     places_.push_back({{static_cast<int32_t>(places_.size())}, *std::move(place)});
   }
   return true;
@@ -113,10 +80,11 @@ bool EvictionSearch::by_nodes() {
 
 // Lets go whom the cheapest option names. An option that no longer holds, because those
 // that left before have brought its units under a protection, is passed over.
-bool EvictionSearch::make_room(Options& options) {
-  while (!options.empty()) {
-    NodeOption option = std::move(options.begin()->second);
-    options.erase(options.begin());
+bool EvictionSearch::make_room() {
+  for (weigh_the_promising(); !options_.empty(); weigh_the_promising()) {
+    NodeOption option = std::move(options_.begin()->second);
+    weighed_.erase(options_.begin()->first.second);
+    options_.erase(options_.begin());
     std::set<NodeName> changed;
     bool all = true;
     for (UnitIndex index : option.units) {
@@ -124,29 +92,58 @@ bool EvictionSearch::make_room(Options& options) {
       all = all && left;
       for (const Replica* replica : roster_.freed(index)) changed.insert(replica->placement.node);
     }
-    refresh(options, changed);
+    for (const NodeName& name : changed) weigh_again(name);
     if (all) return true;
   }
   return false;
 }
 
-void EvictionSearch::refresh(Options& options, const std::set<NodeName>& nodes) {
-  bool all = options.empty();
-  if (!all) std::erase_if(options, [&](const auto& entry) { return nodes.contains(entry.first.second); });
-  for (const NodeName& name : nodes) {
-    auto units = roster_.by_node().find(name);
-    if (units == roster_.by_node().end()) continue;
-    overlay_.touch(1);
-    const NodeRoom& node = *overlay_.room().node(name);
-    auto option = cheapest_option(roster_, node, applicant_.spec.resources, units->second, name);
-    if (option && !option->units.empty()) options.insert({{option->cost, name}, *std::move(option)});
+// Each node promises that making room on it costs no less than a bound. Only those that
+// promise less than what is known are looked at.
+void EvictionSearch::weigh_nodes() {
+  options_.clear();
+  weighed_.clear();
+  promises_.clear();
+  for (size_t i = 0; i < stock_.nodes().size(); ++i) {
+    NodeIndex index{i};
+    const NodeRoom& room = room_of(index);
+    if (!may_use_pool(applicant_.spec, room.pool)) continue;
+    promises_.push_back({cost_bound(stock_, applicant_.spec.resources, stock_.node(index), room), index});
   }
+  std::ranges::sort(promises_, std::greater<>());
+}
+
+void EvictionSearch::weigh_the_promising() {
+  while (!promises_.empty() && (options_.empty() || promises_.back() < options_.begin()->first)) {
+    NodeIndex index = promises_.back().second;
+    promises_.pop_back();
+    if (!weighed_.contains(index)) weigh(index);
+  }
+}
+
+void EvictionSearch::weigh(NodeIndex index) {
+  overlay_.touch(1);
+  auto option = cheapest_option(roster_, applicant_.spec.resources, stock_.node(index), room_of(index));
+  if (!option || option->units.empty()) return;
+  weighed_[index] = option->cost;
+  options_.insert({{option->cost, index}, *std::move(option)});
+}
+
+void EvictionSearch::weigh_again(const NodeName& name) {
+  std::optional<NodeIndex> index = stock_.find(name);
+  if (!index || !may_use_pool(applicant_.spec, room_of(*index).pool)) return;
+  auto known = weighed_.find(*index);
+  if (known != weighed_.end()) {
+    options_.erase({known->second, *index});
+    weighed_.erase(known);
+  }
+  weigh(*index);
 }
 
 // The shortest prefix of that order with which the applicant starts. Longer prefixes
 // leave more room, so the first that does is found by doubling and halving.
-bool EvictionSearch::by_order(Roster::By by) {
-  std::vector<UnitIndex> order = roster_.sorted(by);
+bool EvictionSearch::by_order(UnitStock::By by) {
+  std::vector<UnitIndex> order = stock_.sorted(by);
   auto works = [&](size_t count) {
     leave_first(order, count);
     bool placed = place_all();
@@ -198,7 +195,7 @@ void EvictionSearch::drop_superfluous() {
 bool EvictionSearch::would_stay(UnitIndex index) {
   Overlay::Mark mark = overlay_.checkpoint();
   const WorkloadSpec& spec = roster_.unit(index).workload->spec;
-  Account account{overlay_.path(spec.project), spec.priority_class, Hold::kHeld};
+  Account account{overlay_.path(spec.project), spec.priority_class, roster_.unit(index).hold()};
   bool fits = true;
   for (const Replica* replica : roster_.freed(index)) {
     fits = fits && overlay_.room().can_stay(replica->placement);
@@ -220,6 +217,7 @@ bool EvictionSearch::is_within_bound() const {
   Share gpu_ended{};
   CpuMilli cpu_ended{};
   for (UnitIndex index : roster_.left()) {
+    if (roster_.unit(index).kind == UnitKind::kLeaving) continue;
     for (const Replica* replica : roster_.freed(index)) {
       gpu_ended += replica->placement.gpu_total();
       cpu_ended += replica->placement.cpu;
@@ -229,38 +227,33 @@ bool EvictionSearch::is_within_bound() const {
   return cpu_ended <= cpu_asked * kDisruptionMost;
 }
 
-Eviction EvictionSearch::result() const { return {.items = items(), .claim = claim()}; }
-
 std::vector<EvictItem> EvictionSearch::items() const {
-  std::vector<EvictItem> items;
+  std::map<WorkloadId, EvictItem> items;
   for (UnitIndex index : roster_.left()) {
     const Unit& unit = roster_.unit(index);
-    auto same = [&](const EvictItem& item) { return item.victim == unit.workload->id; };
-    auto known = std::ranges::find_if(items, same);
-    if (known == items.end()) {
-      items.push_back({.victim = unit.workload->id, .replicas = {}, .cause = unit.cause, .beneficiary = applicant_.id});
-      known = items.end() - 1;
-    }
-    if (!unit.whole) known->replicas.push_back(unit.replicas.front()->index);
+    if (unit.kind == UnitKind::kLeaving) continue;
+    EvictItem& item = items[unit.workload->id];
+    item.victim = unit.workload->id;
+    item.cause = roster_.cause(index);
+    item.beneficiary = applicant_.id;
+    if (unit.kind == UnitKind::kSurplus) item.replicas.push_back(unit.replicas.front()->index);
   }
-  std::ranges::sort(items, {}, &EvictItem::victim);
-  for (EvictItem& item : items) std::ranges::sort(item.replicas);
-  return items;
+  std::vector<EvictItem> list;
+  for (auto& [victim, item] : items) {
+    std::ranges::sort(item.replicas);
+    list.push_back(std::move(item));
+  }
+  return list;
 }
 
 Claim EvictionSearch::claim() const {
   Claim claim{.owner = applicant_.id, .places = places_, .victims = {}, .made = overlay_.now()};
-  std::set<NodeName> nodes;
-  for (const ReplicaPlacement& place : places_) nodes.insert(place.placement.node);
   std::set<WorkloadId> victims;
   Duration grace{};
-  auto add = [&](const Workload& workload) {
+  for (UnitIndex index : roster_.left()) {
+    const Workload& workload = *roster_.unit(index).workload;
     victims.insert(workload.id);
     grace = std::max(grace, workload.spec.grace);
-  };
-  for (UnitIndex index : roster_.left()) add(*roster_.unit(index).workload);
-  for (const Leaver& leaver : leavers_) {
-    if (nodes.contains(leaver.replica->placement.node)) add(*leaver.workload);
   }
   claim.victims.assign(victims.begin(), victims.end());
   claim.expires = overlay_.now() + grace + kClaimSpare;

@@ -23,16 +23,36 @@ int64_t lost_by(const Workload& workload, const Replica& replica, Instant now) {
   return gpu_time(replica.placement.gpu_total(), lost + kRestart).micro * class_weight(workload.spec.priority_class);
 }
 
-Unit unit_of(const Workload& workload, Cause cause) { return {.workload = &workload, .cause = cause}; }
-
 void add(Unit& unit, const Replica& replica, Instant now) {
   unit.replicas.push_back(&replica);
-  (unit.whole ? unit.cost.whole_lost : unit.cost.surplus_lost) += lost_by(*unit.workload, replica, now);
-  unit.cost.wholes = unit.whole ? 1 : 0;
-  unit.cost.count = 1;
-  unit.cost.oldest = -unit.workload->attempts.back().created.us;
   unit.gpu += replica.placement.gpu_total();
   unit.cpu += replica.placement.cpu;
+  if (unit.kind == UnitKind::kLeaving) return;
+  bool whole = unit.kind == UnitKind::kWhole;
+  (whole ? unit.cost.whole_lost : unit.cost.surplus_lost) += lost_by(*unit.workload, replica, now);
+  unit.cost.wholes = whole ? 1 : 0;
+  unit.cost.count = 1;
+  unit.cost.oldest = -unit.workload->attempts.back().created.us;
+}
+
+Unit unit_of(const Workload& workload, UnitKind kind, const std::vector<const Replica*>& replicas, Instant now) {
+  Unit unit{.workload = &workload, .kind = kind};
+  for (const Replica* replica : replicas) add(unit, *replica, now);
+  return unit;
+}
+
+// Those beyond the minimum, the last first. Only a running attempt may shrink, and the
+// gang of a job is its first replicas.
+std::vector<const Replica*> surplus_of(const Workload& workload, const std::vector<const Replica*>& staying) {
+  std::vector<const Replica*> surplus;
+  if (workload.state != WorkloadState::kRunning) return surplus;
+  bool any_replica = workload.spec.kind == Kind::kService;
+  for (auto at = staying.rbegin(); at != staying.rend(); ++at) {
+    if (std::ssize(staying) - std::ssize(surplus) <= workload.spec.replicas.min) break;
+    if (!any_replica && (*at)->index.value < workload.spec.replicas.min) break;
+    surplus.push_back(*at);
+  }
+  return surplus;
 }
 
 }  // namespace
@@ -47,29 +67,22 @@ EvictionCost& EvictionCost::operator+=(const EvictionCost& other) {
 }
 
 bool stays(const Workload& workload, const Replica& replica, const Departures& departures) {
-  return replica.state != ReplicaState::kExited && !replica.end_asked &&
+  return workload.state != WorkloadState::kStopping && replica.state != ReplicaState::kExited && !replica.end_asked &&
          !departures.contains({workload.id, replica.index});
 }
 
-std::vector<Unit> units_of(const Workload& workload, Cause cause, const Departures& departures, Instant now) {
+std::vector<Unit> units_of(const Workload& workload, const Departures& departures, Instant now) {
+  std::vector<const Replica*> leaving;
   std::vector<const Replica*> staying;
   for (const Replica& replica : workload.attempts.back().replicas) {
-    if (stays(workload, replica, departures)) staying.push_back(&replica);
+    if (replica.state == ReplicaState::kExited) continue;
+    (stays(workload, replica, departures) ? staying : leaving).push_back(&replica);
   }
   std::vector<Unit> units;
-  int64_t surplus = std::ssize(staying) - workload.spec.replicas.min;
-  // Only a running attempt may shrink, and the gang of a job is its first replicas.
-  bool shrinks = workload.state == WorkloadState::kRunning;
-  bool any_replica = workload.spec.kind == Kind::kService;
-  for (auto at = staying.rbegin(); shrinks && surplus > 0 && at != staying.rend(); ++at, --surplus) {
-    if (!any_replica && (*at)->index.value < workload.spec.replicas.min) break;
-    Unit& unit = units.emplace_back(unit_of(workload, cause));
-    unit.whole = false;
-    add(unit, **at, now);
-  }
-  if (staying.empty()) return units;
-  Unit& whole = units.emplace_back(unit_of(workload, cause));
-  for (const Replica* replica : staying) add(whole, *replica, now);
+  if (!leaving.empty()) units.push_back(unit_of(workload, UnitKind::kLeaving, leaving, now));
+  for (const Replica* replica : surplus_of(workload, staying))
+    units.push_back(unit_of(workload, UnitKind::kSurplus, {replica}, now));
+  if (!staying.empty()) units.push_back(unit_of(workload, UnitKind::kWhole, staying, now));
   return units;
 }
 

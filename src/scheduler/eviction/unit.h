@@ -1,4 +1,4 @@
-// What can be made to leave by itself, and what that costs.
+// What can leave by itself, and what that costs.
 #pragma once
 
 #include <set>
@@ -27,15 +27,20 @@ struct EvictionCost {
   EvictionCost& operator+=(const EvictionCost& other);
 };
 
-// A surplus replica, or all replicas of a live attempt.
+enum class UnitKind {
+  kLeaving,  // replicas of one attempt that leave already: they cost nothing
+  kSurplus,  // one surplus replica
+  kWhole,    // all replicas of a live attempt that stay
+};
+
 struct Unit {
   const Workload* workload = nullptr;
-  Cause cause = Cause::kNone;
-  bool whole = true;
+  UnitKind kind = UnitKind::kWhole;
   std::vector<const Replica*> replicas{};  // that leave with it
   EvictionCost cost{};
   Share gpu{};
   CpuMilli cpu{};
+  Hold hold() const { return kind == UnitKind::kLeaving ? Hold::kLeaving : Hold::kHeld; }
 };
 
 // Work that would be lost: GPU time since the newest checkpoint or the start, for
@@ -45,11 +50,11 @@ struct Unit {
 inline constexpr Duration kLostMax = hours(1);
 inline constexpr Duration kRestart = minutes(1);
 
-// The units of a live workload that was not asked to end: its surplus replicas, the last
-// first, then the whole. Replicas that leave already are in none of them.
-std::vector<Unit> units_of(const Workload& workload, Cause cause, const Departures& departures, Instant now);
+// The units of a live workload: what leaves already, then its surplus replicas, the last
+// first, then the whole of what stays.
+std::vector<Unit> units_of(const Workload& workload, const Departures& departures, Instant now);
 
-// Whether the replica holds its place and was not asked to leave.
+// Whether a replica of a live workload holds its place and was not asked to leave.
 bool stays(const Workload& workload, const Replica& replica, const Departures& departures);
 
 }  // namespace moulin

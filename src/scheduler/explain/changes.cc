@@ -34,7 +34,7 @@ class Finder {
  private:
   bool starts(const WorkloadSpec& changed) const {
     Applicant applicant{changed, inquiry_.applicant.path, inquiry_.applicant.id};
-    return can_start({inquiry_.overlay, applicant, inquiry_.workload, inquiry_.departures});
+    return can_start({inquiry_.overlay, applicant, inquiry_.workload, inquiry_.stock});
   }
 
   // The largest value in [least, most] with which it starts, when smaller ones start, too.
@@ -152,7 +152,7 @@ class Finder {
   bool starts_after_evictions(const WorkloadSpec& changed) const {
     Applicant applicant{changed, inquiry_.applicant.path, inquiry_.applicant.id};
     Overlay::Mark mark = inquiry_.overlay.checkpoint();
-    bool found = EvictionSearch(inquiry_.overlay, applicant, inquiry_.departures).run().has_value();
+    bool found = EvictionSearch(inquiry_.overlay, applicant, inquiry_.stock).run().has_value();
     inquiry_.overlay.rollback(mark);
     return found;
   }

@@ -12,9 +12,9 @@ namespace moulin {
 namespace {
 
 // Whether an eviction was found and given up because too much would end.
-bool is_too_disruptive(Overlay& overlay, const Applicant& applicant, const Departures& departures) {
+bool is_too_disruptive(Overlay& overlay, const Applicant& applicant, UnitStock& stock) {
   Overlay::Mark mark = overlay.checkpoint();
-  EvictionSearch search(overlay, applicant, departures);
+  EvictionSearch search(overlay, applicant, stock);
   bool found = search.run().has_value();
   overlay.rollback(mark);
   return !found && search.was_too_disruptive();
@@ -22,11 +22,11 @@ bool is_too_disruptive(Overlay& overlay, const Applicant& applicant, const Depar
 
 Explanation explain(const View& view, const Applicant& applicant, const Workload* workload) {
   Overlay overlay(view);
-  const Departures nobody;
-  Inquiry inquiry{overlay, applicant, workload, nobody};
+  UnitStock stock(overlay);
+  Inquiry inquiry{overlay, applicant, workload, stock};
   inquiry.claim = overlay.claim_of(applicant.id);
   overlay.release_claim(applicant.id);
-  inquiry.too_disruptive = is_too_disruptive(overlay, applicant, nobody);
+  inquiry.too_disruptive = is_too_disruptive(overlay, applicant, stock);
   Explanation explanation{.reasons = find_reasons(inquiry)};
   explain_queue(inquiry, explanation.reasons);
   std::ranges::stable_sort(explanation.reasons, {}, &Reason::code);

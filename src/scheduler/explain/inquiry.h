@@ -5,7 +5,7 @@
 
 #include "model/reason.h"
 #include "scheduler/applicant.h"
-#include "scheduler/eviction/unit.h"
+#include "scheduler/eviction/stock.h"
 #include "scheduler/overlay.h"
 
 namespace moulin {
@@ -15,7 +15,7 @@ struct Inquiry {
   Overlay& overlay;  // without the applicant's own claim
   const Applicant& applicant;
   const Workload* workload = nullptr;  // nullptr: not submitted yet
-  const Departures& departures;        // what a plan in the making asked to leave
+  UnitStock& stock;                    // of that overlay
   bool too_disruptive = false;         // an eviction was found and given up for that
   const Claim* claim = nullptr;        // its own; nullptr: none
   const WorkloadSpec& spec() const { return applicant.spec; }

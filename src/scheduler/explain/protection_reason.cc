@@ -1,6 +1,8 @@
 // Who could make room, but for a protection.
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "scheduler/eviction/search.h"
 #include "scheduler/explain/inquiry.h"
 #include "scheduler/explain/words.h"
@@ -13,7 +15,7 @@ namespace {
 // The live workloads that the applicant outranks, by the protection of each.
 class Outranked {
  public:
-  explicit Outranked(const Inquiry& inquiry) : inquiry_(inquiry), lines_(inquiry.overlay, inquiry.departures) {
+  explicit Outranked(const Inquiry& inquiry) : inquiry_(inquiry) {
     for (const auto& [project, live] : inquiry.overlay.index().live()) {
       for (const auto& [hold, member] : *live) look_at(*inquiry.overlay.state().workload(hold.id));
     }
@@ -38,7 +40,7 @@ class Outranked {
   void add_reasons(Reasons& reasons) {
     if (guarantee_.count > 0) {
       const Workload& example = *guarantee_.example;
-      auto line = lines_.of(example.spec.project).position(example.id, {});
+      auto line = inquiry_.stock.lines().of(example.spec.project).position(example.id, {});
       std::string text = fmt::format("{} could make room, but stand{} inside the guarantee of {} project: {} of project "
                                      "{}, which has {} guaranteed {}",
                                      count_words(guarantee_.count, "workload"), guarantee_.count == 1 ? "s" : "",
@@ -69,9 +71,12 @@ class Outranked {
 
   void look_at(const Workload& workload) {
     if (workload.state == WorkloadState::kStopping || workload.id == inquiry_.applicant.id) return;
-    auto here = [&](const Replica& replica) { return stays(workload, replica, inquiry_.departures); };
+    auto here = [&](const Replica& replica) { return stays(workload, replica, inquiry_.stock.departures()); };
     if (std::ranges::none_of(workload.attempts.back().replicas, here)) return;
-    Judgement judgement = judge_eviction(inquiry_.applicant, workload, lines_, {}, inquiry_.overlay.now());
+    auto is_above_line = [&](const Workload& victim) {
+      return inquiry_.stock.lines().of(victim.spec.project).is_above(victim.id, {});
+    };
+    Judgement judgement = judge_eviction(inquiry_.applicant, workload, std::cref(is_above_line), inquiry_.overlay.now());
     switch (judgement.protection) {
       case Protection::kProduction:
       case Protection::kRank: return;
@@ -96,7 +101,6 @@ class Outranked {
   }
 
   const Inquiry& inquiry_;
-  GuaranteeLines lines_;
   std::map<NodeName, std::vector<const Replica*>> by_node_;
   Group guarantee_;
   Group min_runtime_;

@@ -23,7 +23,7 @@ bool starts_with(const Inquiry& inquiry, size_t level, const Bound& bound, Bound
   TreePath path = inquiry.applicant.path;
   path[level] = &changed;
   Applicant applicant{inquiry.spec(), path, inquiry.applicant.id};
-  return can_start({inquiry.overlay, applicant, inquiry.workload, inquiry.departures});
+  return can_start({inquiry.overlay, applicant, inquiry.workload, inquiry.stock});
 }
 
 std::optional<int64_t> smallest_amount(const Inquiry& inquiry, size_t level, const Bound& bound, BoundKind kind) {

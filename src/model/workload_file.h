@@ -48,7 +48,7 @@ struct WorkloadElement {
 };
 
 // One workload. A document with `array` is refused here. Without folder in both the
-// document and the defaults, the spec's folder is empty: the server makes one. Of
+// document and the defaults, the spec's folder is empty: the server chooses one. Of
 // `snapshot` nothing is read: the server makes it.
 Result<WorkloadSpec> read_workload(const Json& document, const WorkloadDefaults& defaults);
 

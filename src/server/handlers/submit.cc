@@ -1,5 +1,9 @@
 // Submitting, and asking what a submission would come to.
 #include <fmt/format.h>
+#include <pwd.h>
+
+#include <cstdlib>
+#include <filesystem>
 
 #include "base/text.h"
 #include "core/may.h"
@@ -33,6 +37,22 @@ uint64_t next_id(const Call& call) {
   return call.world.ids.next(call.world.clock.wall_offset() + Duration{call.world.clock.now().us});
 }
 
+// Where a workload without a folder runs: the home of its account, or of the server's.
+std::string home_folder(const Call& call) {
+  const Cow<User>* user = call.state().users.find(call.actor.user);
+  const char* own = std::getenv("HOME");
+  std::string home = own == nullptr ? "" : own;
+  if (user != nullptr && !(*user)->account.empty()) {
+    passwd entry{};
+    passwd* found = nullptr;
+    std::vector<char> buffer(1 << 16);
+    ::getpwnam_r((*user)->account.c_str(), &entry, buffer.data(), buffer.size(), &found);
+    if (found != nullptr) home = entry.pw_dir;
+  }
+  std::error_code error;
+  return home.starts_with('/') && std::filesystem::is_directory(home, error) ? home : "/";
+}
+
 Result<std::vector<ReadFile>> read_files(const Call& call, const wire::Submission& submission) {
   std::vector<ReadFile> files;
   size_t count = 0;
@@ -40,6 +60,9 @@ Result<std::vector<ReadFile>> read_files(const Call& call, const wire::Submissio
     WorkloadDefaults defaults{.name = made_up_name(submission.workloads[i], next_id(call))};
     auto elements = read_workloads(submission.workloads[i], defaults);
     if (!elements) return at_file(std::move(elements.error()), i, submission.workloads.size());
+    for (WorkloadElement& element : *elements) {
+      if (element.spec.folder.empty()) element.spec.folder = home_folder(call);
+    }
     count += elements->size();
     if (count > kSubmitMax) {
       return Error{.code = Code::kTooLarge,

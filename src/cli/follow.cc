@@ -18,6 +18,8 @@ Result<T> read_data(const StreamEvent& event) {
   return error;
 }
 
+constexpr Duration kReconnectPauseMin = milliseconds(100);
+
 // Waits longer each time, and says so once.
 class Patience {
  public:
@@ -25,12 +27,13 @@ class Patience {
 
   void reset() {
     waited_ = {};
-    pause_ = milliseconds(100);
+    pause_ = kReconnectPauseMin;
   }
   // False when there is no more time, or an interrupt came.
   bool wait() {
     if (waited_ >= kReconnectTime) return false;
-    if (waited_ == Duration{}) session_.console().note("The server does not answer; trying again for 5 minutes.");
+    if (!has_said_) session_.console().note("The server does not answer; trying again for 5 minutes.");
+    has_said_ = true;
     if (!interrupts_) {
       own_ = session_.surroundings().hold_interrupts();
       interrupts_ = own_.get();
@@ -47,8 +50,9 @@ class Patience {
   Interrupts* interrupts_;
   std::unique_ptr<Interrupts> own_;
   Duration waited_{};
-  Duration pause_ = milliseconds(100);
+  Duration pause_ = kReconnectPauseMin;
   bool was_interrupted_ = false;
+  bool has_said_ = false;
 };
 
 }  // namespace
@@ -61,11 +65,15 @@ Result<StreamEnd> follow_stream(Session& session, const StreamCall& call, Follow
   std::unique_ptr<ApiClient> api = TRY(session.connect(options.interrupts ? options.interrupts->descriptor() : -1));
   for (;;) {  // ends with patience
     Result<StreamEnd> end = api->stream(call(last_id), [&](const StreamEvent& event) {
-      patience.reset();
-      if (!event.id.empty()) last_id = event.id;
+      // The same event again is no progress: a stream may begin with where it stands.
+      if (!event.id.empty() && event.id != last_id) {
+        patience.reset();
+        last_id = event.id;
+      }
       return on_event(event);
     });
-    if (end && (*end != StreamEnd::kFinished || !goes_on)) return end;
+    bool complete = !goes_on || (options.is_complete && options.is_complete());
+    if (end && (*end != StreamEnd::kFinished || complete)) return end;
     if (!end && (end.error().code != Code::kUnavailable || !goes_on)) return session.explained(end.error());
     if (patience.wait()) continue;
     if (patience.was_interrupted()) return StreamEnd::kWoken;
@@ -94,6 +102,7 @@ Result<std::optional<wire::LogState>> follow_logs(Session& session, wire::ReadWo
     }
     return {};
   };
+  options.is_complete = [&] { return last && is_finished(last->state); };
   StreamEnd end = TRY(follow_stream(session, call, options, [&](const StreamEvent& event) {
     broken = take(event);
     return broken && event.type != "end" ? Flow::kContinue : Flow::kStop;

@@ -12,7 +12,8 @@ namespace moulin {
 struct FollowOptions {
   enum class WhenBroken { kFail, kGoOn };
   WhenBroken when_broken = WhenBroken::kGoOn;
-  Interrupts* interrupts = nullptr;  // kWoken when one comes; nullptr: they end the program
+  Interrupts* interrupts = nullptr;     // kWoken when one comes; nullptr: they end the program
+  std::function<bool()> is_complete{};  // asked when a stream ended in good order: was it the whole?
 };
 
 // How long a follower tries to reach a server that has gone, and its longest pause.
@@ -22,9 +23,9 @@ inline constexpr Duration kReconnectPauseMax = seconds(2);
 // Makes a call of the operation whose stream it reads, to go on after an event.
 using StreamCall = std::function<HttpCall(const std::optional<std::string>& last_event_id)>;
 
-// Hands on the events until `on_event` stops it (kStopped) or an interrupt comes
-// (kWoken). A stream that breaks off is asked for again behind its last event, for up to
-// kReconnectTime in a row; with kFail it is the end (kFinished) or an error.
+// Hands on the events until `on_event` stops it (kStopped), an interrupt comes (kWoken) or
+// it is complete (kFinished). A stream that breaks off is asked for again behind its last
+// event, for up to kReconnectTime without a new one; with kFail that is the end.
 Result<StreamEnd> follow_stream(Session& session, const StreamCall& call, FollowOptions options,
                                 const std::function<Flow(const StreamEvent&)>& on_event);
 

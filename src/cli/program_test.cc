@@ -140,6 +140,15 @@ TEST_CASE("a stream that breaks off goes on behind its last event") {
   CHECK(run.err.find("trying again") != std::string::npos);
 }
 
+TEST_CASE("a stream that ends after a finished state is complete") {
+  FakeServer server;
+  accept_one(server);
+  server.stream(kLogs, {state("state", "stopped")});
+  Run run;
+  CHECK(run.with_server(server)({"run", "--", "train"}) == 1);
+  CHECK(server.requests(kLogs).size() == 1);
+}
+
 TEST_CASE("Ctrl-C without a person detaches") {
   FakeServer server;
   accept_one(server);

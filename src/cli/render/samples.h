@@ -26,7 +26,9 @@ inline const std::string kRunning = R"({
   "replicas": {"min": 2, "max": 4, "running": 2},
   "placement": [
     {"replica": 0, "node": "n1", "cpu_milli": 4000, "memory_bytes": 17179869184, "gpus": [
-      {"uuid": "GPU-1", "index": 0, "share_milli": 250, "memory_bytes": 21474836480, "isolation": "advisory"}]},
+      {"uuid": "GPU-1", "index": 0, "share_milli": 250, "memory_bytes": 21474836480, "isolation": "advisory"},
+      {"uuid": "GPU-3", "index": 2, "share_milli": 250, "memory_bytes": 21474836480, "isolation": "advisory"},
+      {"uuid": "GPU-4", "index": 3, "share_milli": 250, "memory_bytes": 21474836480, "isolation": "advisory"}]},
     {"replica": 1, "node": "n2", "cpu_milli": 0, "memory_bytes": 0, "gpus": [
       {"uuid": "GPU-2", "index": 3, "share_milli": 250, "memory_bytes": 21474836480, "isolation": "mps"}]}],
   "attempts": [

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "cli/table.h"
 #include "cli/units.h"
@@ -43,12 +45,38 @@ std::string command_text(const Json& spec) {
   return text;
 }
 
-std::string grants_text(const std::vector<wire::Grant>& grants) {
+// "0-3, 6" of 0, 1, 2, 3 and 6, which ascend.
+std::string ranges_text(const std::vector<int32_t>& indices) {
   std::string text;
+  for (size_t i = 0; i < indices.size();) {
+    size_t end = i + 1;
+    while (end < indices.size() && indices[end] == indices[end - 1] + 1) ++end;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", indices[i]);
+    if (end - i > 1) text += fmt::format("-{}", indices[end - 1]);
+    i = end;
+  }
+  return text;
+}
+
+// Devices of which it holds as much, together: "1 of each of gpu 0-7 (79GiB each, advisory)".
+std::string grants_text(const std::vector<wire::Grant>& grants) {
+  std::vector<std::pair<wire::Grant, std::vector<int32_t>>> alike;
   for (const wire::Grant& grant : grants) {
-    if (!text.empty()) text += ", ";
-    text += fmt::format("{} of gpu {} ({}, {})", to_text(grant.share_milli), grant.index,
-                        rough_bytes(grant.memory_bytes), to_text(grant.isolation));
+    auto same = [&](const auto& group) {
+      return group.first.share_milli == grant.share_milli && group.first.memory_bytes == grant.memory_bytes &&
+             group.first.isolation == grant.isolation;
+    };
+    auto found = std::find_if(alike.begin(), alike.end(), same);
+    if (found == alike.end()) found = alike.insert(alike.end(), {grant, {}});
+    found->second.push_back(grant.index);
+  }
+  std::string text;
+  for (auto& [grant, indices] : alike) {
+    std::sort(indices.begin(), indices.end());
+    bool one = indices.size() == 1;
+    text += fmt::format("{}{} of {}gpu {} ({}{}, {})", text.empty() ? "" : "; ", to_text(grant.share_milli),
+                        one ? "" : "each of ", ranges_text(indices), rough_bytes(grant.memory_bytes),
+                        one ? "" : " each", to_text(grant.isolation));
   }
   return text.empty() ? "no GPU" : text;
 }

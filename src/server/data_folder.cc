@@ -1,11 +1,15 @@
 #include "server/data_folder.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -21,19 +25,39 @@ Error failed(std::string_view what, const std::string& path, std::string to_do) 
           .to_do = std::move(to_do)};
 }
 
+// Below a server that is root, programs under accounts of their own must reach what is
+// theirs: others may pass through then, but not look. Every file is 0600.
+mode_t folder_mode() { return ::geteuid() == 0 ? 0711 : 0700; }
+
 Status make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (!error && ::chmod(path.c_str(), 0700) == 0) return {};
+  if (!error && ::chmod(path.c_str(), folder_mode()) == 0) return {};
   if (error) errno = error.value();
   return failed("the data folder cannot be made", path, "choose a folder of your own with --data");
 }
 
-// Who holds the lock, as that server wrote it.
-std::string holder_of(int lock) {
+// Who holds the lock, as that server wrote it; 0: it did not.
+pid_t holder_of(int lock) {
   char text[32] = {};
   ssize_t size = ::pread(lock, text, sizeof text - 1, 0);
-  return size > 0 ? " (process " + std::string(text, static_cast<size_t>(size)) + ")" : "";
+  pid_t holder = 0;
+  std::from_chars(text, text + std::max<ssize_t>(size, 0), holder);
+  return holder;
+}
+
+// When a server is killed while it starts a shim, its child holds the lock until it has
+// become the shim: that is waited for.
+bool take_lock(int lock) {
+  constexpr int kTriesMax = 200;
+  constexpr int kPauseMs = 10;
+  for (int tries = 0; ::flock(lock, LOCK_EX | LOCK_NB) != 0; ++tries) {
+    pid_t holder = holder_of(lock);
+    bool is_gone = holder > 0 && ::kill(holder, 0) != 0 && errno == ESRCH;
+    if (!is_gone || tries == kTriesMax) return false;
+    ::poll(nullptr, 0, kPauseMs);  // nothing tells when the lock is let go
+  }
+  return true;
 }
 
 }  // namespace
@@ -47,11 +71,12 @@ Result<DataFolder> DataFolder::open(const std::string& path) {
   std::string lock_path = absolute + "/lock";
   int lock = ::open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (lock < 0) return failed("the data folder cannot be locked", lock_path, "check its owner and its permissions");
-  if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
-    std::string holder = holder_of(lock);
+  if (!take_lock(lock)) {
+    pid_t holder = holder_of(lock);
     ::close(lock);
+    std::string process = holder > 0 ? " (process " + std::to_string(holder) + ")" : "";
     return Error{.code = Code::kConflict,
-                 .message = "another Moulin serves this data folder" + holder,
+                 .message = "another Moulin serves this data folder" + process,
                  .given = absolute,
                  .to_do = "use that one, stop it with `moulin down`, or choose another folder with --data"};
   }

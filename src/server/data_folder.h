@@ -17,7 +17,8 @@ namespace moulin {
 
 class DataFolder {
  public:
-  // Makes what is missing (mode 0700) and takes the lock until destruction. kConflict:
+  // Makes what is missing (mode 0700; for root 0711, since replicas run as others) and
+  // takes the lock until destruction. kConflict:
   // another server serves it. kUnavailable: the folder cannot be made or written.
   static Result<DataFolder> open(const std::string& path);
   ~DataFolder();

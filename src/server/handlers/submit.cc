@@ -1,13 +1,14 @@
 // Submitting, and asking what a submission would come to.
 #include <fmt/format.h>
 #include <pwd.h>
+#include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/text.h"
 #include "core/may.h"
 #include "model/workload_file.h"
+#include "server/handlers/code_folder.h"
 #include "server/handlers/handlers.h"
 #include "server/handlers/workload_wire.h"
 
@@ -40,15 +41,15 @@ uint64_t next_id(const Call& call) {
 // Where a workload without a folder runs: the home of its account, or of the server's.
 std::string home_folder(const Call& call) {
   const Cow<User>* user = call.state().users.find(call.actor.user);
-  const char* own = std::getenv("HOME");
-  std::string home = own == nullptr ? "" : own;
-  if (user != nullptr && !(*user)->account.empty()) {
-    passwd entry{};
-    passwd* found = nullptr;
-    std::vector<char> buffer(1 << 16);
-    ::getpwnam_r((*user)->account.c_str(), &entry, buffer.data(), buffer.size(), &found);
-    if (found != nullptr) home = entry.pw_dir;
-  }
+  std::string account = user == nullptr ? "" : (*user)->account;
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> buffer(1 << 16);
+  if (account.empty())
+    ::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found);
+  else
+    ::getpwnam_r(account.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  std::string home = found == nullptr ? "" : entry.pw_dir;
   std::error_code error;
   return home.starts_with('/') && std::filesystem::is_directory(home, error) ? home : "/";
 }
@@ -125,6 +126,13 @@ Result<command::Submit> read_submission(const Call& call) {
   return submit;
 }
 
+void give_submit(Call call, command::Submit submit) {
+  std::string key = submit.key;
+  give_command(std::move(call), std::move(submit), [key](const Call& answered, const Events& events) {
+    return submitted(answered.state(), made_by(answered, events, key));
+  });
+}
+
 wire::Problem problem_of(const Error& error) {
   auto read = wire::read<wire::Problem>(problem_document(error));
   MOULIN_CHECK(read.has_value(), "our own document");
@@ -171,9 +179,11 @@ Result<Response> dry_run(const Call& call) {
 void submit_workloads(Call call) {
   Result<command::Submit> submit = read_submission(call);
   if (!submit) return call.responder.answer(problem_response(submit.error()));
-  std::string key = submit->key;
-  give_command(std::move(call), std::move(*submit), [key](const Call& answered, const Events& events) {
-    return submitted(answered.state(), made_by(answered, events, key));
+  if (!wants_snapshot(*submit)) return give_submit(std::move(call), std::move(*submit));
+  in_background(std::move(call), [submit = std::move(*submit)](Call asked) mutable {
+    Status taken = take_snapshots(asked, submit);
+    if (!taken) return asked.responder.answer(problem_response(taken.error()));
+    give_submit(std::move(asked), std::move(submit));
   });
 }
 

@@ -69,6 +69,15 @@ class Preemption(unittest.TestCase):
         self.assertEqual(second, [f"from {first[1].split()[1]}", "done 60"])
         self.assertEqual(self.server.state(production), "succeeded")
 
+    def test_file_that_nobody_declared_survives_attempts(self):
+        batch = self.train("40", "--gpu", "2", "--class", "batch")
+        self.wait_for_line(batch, "from 0")
+        self.server.run("true", options=["--gpu", "2", "--class", "production"])
+        self.server.wait_for_state(batch, "succeeded")
+        saved = self.server.cli("logs", batch, "--attempt", "1").out.splitlines()[1].split()[1]
+        second = self.server.cli("logs", batch, "--attempt", "2").out.splitlines()
+        self.assertEqual(second, [f"from {saved}", "done 40"])
+
     def test_loss_without_checkpoint_is_written_down(self):
         batch = self.server.run("sh", "-c", "[ $MOULIN_ATTEMPT = 2 ] && exit 0; sleep 60",
                                 options=["--gpu", "2", "--class", "batch"])
@@ -183,8 +192,9 @@ class Gang(unittest.TestCase):
             server.wait_for_state(blocker, "running")
             gang = server.run("sh", "-c", "echo $RANK $WORLD_SIZE $MASTER_ADDR $LOCAL_RANK",
                               options=["--gpu", "1", "--replicas", "3"])
-            reasons = {reason["code"]: reason["numbers"] for reason in server.cli("why", gang, "--json").json["reasons"]}
-            self.assertEqual(reasons["gang_short"], {"fitting": 2, "needed": 3})
+            reasons = server.cli("why", gang, "--json").json["reasons"]
+            short = next(reason for reason in reasons if reason["code"] == "gang_short")
+            self.assertEqual(short["numbers"], {"fitting": 2, "needed": 3})
             self.assertEqual(server.show(gang)["attempts"], [], "no member starts alone")
             server.cli("stop", blocker)
             server.wait_for_state(gang, "succeeded")

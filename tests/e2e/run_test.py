@@ -1,6 +1,7 @@
 """The command line and the API as users' scripts rely on them: words, shapes, exit statuses."""
 
 import json
+import os
 import signal
 import unittest
 from pathlib import Path
@@ -32,7 +33,9 @@ class Finding(unittest.TestCase):
             self.assertRegex(server.url, r"^http://127\.0\.0\.1:\d+$")
             token_file = Path(server.token_file)
             self.assertEqual(token_file.stat().st_mode & 0o777, 0o600)
-            self.assertEqual(server.data.stat().st_mode & 0o777, 0o700)
+            self.assertEqual(server.data.stat().st_mode & 0o066, 0)
+            for file in server.data.iterdir():  # others may pass through, and read nothing
+                self.assertEqual(file.stat().st_mode & 0o066, 0, file)
             self.assertGreater(len(server.token), 20)
 
     def test_environment_and_default_socket(self):
@@ -154,6 +157,51 @@ class Run(Shared):
         for verb in ("run", "apply", "ps", "show", "why", "stop", "pause", "resume", "queue", "logs", "events", "quota",
                      "gpus", "doctor", "down", "version", "journal", "up"):
             self.assertIn("Usage: moulin " + verb, self.server.cli(verb, "--help").out)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only a server that is root runs people under accounts of their own")
+class Accounts(unittest.TestCase):
+    """Programs run under the account of their owner, reach what is theirs and nothing else."""
+
+    def test_member_with_an_account(self):
+        with Server() as server:
+            server.folder.chmod(0o755)
+            server.cli("user", "create", "eve", "--account", "nobody")
+            server.cli("role", "grant", "eve", "member", "at", "default")
+            env = {"MOULIN_TOKEN": server.cli("token", "create", "--user", "eve", "--json").json["secret"]}
+            mine = 'echo 1 > "$MOULIN_CHECKPOINT_FILE" && echo saved; touch "$MOULIN_DONE_FILE" && echo done'
+            others = f"cat {server.token_file} {server.data}/journal.db {server.data}/attempts/*; ls {server.data}"
+            program = f"id -un; {mine}; {others}"
+            answer = server.cli("run", "--folder", "/", "--", "sh", "-c", program, env=env, check=False)
+            self.assertEqual(answer.out.splitlines(), ["nobody", "saved", "done"], str(answer))
+            shown = server.cli("ps", "--all", "--json").json["items"][0]
+            self.assertEqual(shown["owner"], "eve")
+
+    def test_user_without_account_runs_nothing(self):
+        with Server() as server:
+            server.cli("user", "create", "eve")
+            server.cli("role", "grant", "eve", "member", "at", "default")
+            env = {"MOULIN_TOKEN": server.cli("token", "create", "--user", "eve", "--json").json["secret"]}
+            answer = server.cli("run", "--", "id", env=env, check=False)
+            self.assertEqual(answer.code, 5, str(answer))
+            self.assertIn("account", answer.err)
+
+    def test_member_may_not_touch_others(self):
+        with Server() as server:
+            workload = server.run("sleep", "60")
+            server.cli("user", "create", "eve", "--account", "nobody")
+            server.cli("project", "create", "theirs")
+            server.cli("role", "grant", "eve", "member", "at", "theirs")
+            env = {"MOULIN_TOKEN": server.cli("token", "create", "--user", "eve", "--json").json["secret"]}
+            for verb in ("show", "stop", "logs", "why", "events", "pause"):
+                self.assertEqual(server.cli(verb, workload, env=env, check=False).code, 4, verb)
+            self.assertEqual(server.cli("ps", "--json", env=env).json["items"], [])
+            self.assertEqual(server.cli("run", "--", "true", env=env, check=False).code, 4)
+            for call in (["user", "create", "x"], ["project", "create", "x"], ["down"],
+                         ["role", "grant", "eve", "admin", "at", "theirs"],
+                         ["project", "quota", "theirs", "--limit", "9"]):
+                self.assertEqual(server.cli(*call, env=env, check=False).code, 5, call)
+            server.wait_for_state(workload, "running")
 
 
 class Steer(Shared):

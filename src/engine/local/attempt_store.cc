@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -21,6 +22,7 @@ namespace {
 // `exchange` this way. Files inside are 0600.
 constexpr mode_t kFolderMode = 0711;
 constexpr int kAsideMax = 1000;
+constexpr const char* kKept = "kept";
 
 Result<int32_t> parse_number(std::string_view text) {
   int32_t number = 0;
@@ -37,6 +39,11 @@ std::string attempt_path(const ReplicaKey& key) {
 
 std::string live_name(const ReplicaKey& key) {
   return fmt::format("{}.{}.{}", to_text(key.workload), key.attempt.value, key.replica.value);
+}
+
+std::string kept_folder(const std::string& attempt_folder) {
+  std::filesystem::path path(attempt_folder);
+  return path.parent_path().parent_path() / kKept / path.filename();
 }
 
 Result<ReplicaKey> parse_live_name(std::string_view name) {
@@ -66,6 +73,12 @@ Result<Fd> AttemptStore::make_folder(const ReplicaKey& key) const {
   Fd workload = TRY(make_folder_in(root_, to_text(key.workload), kFolderMode));
   Fd attempt = TRY(make_folder_in(workload, fmt::format("{}", key.attempt.value), kFolderMode));
   return make_folder_in(attempt, fmt::format("{}", key.replica.value), kFolderMode);
+}
+
+Result<Fd> AttemptStore::make_kept_folder(const ReplicaKey& key) const {
+  Fd workload = TRY(make_folder_in(root_, to_text(key.workload), kFolderMode));
+  Fd kept = TRY(make_folder_in(workload, kKept, kFolderMode));
+  return make_folder_in(kept, fmt::format("{}", key.replica.value), 0700);
 }
 
 Status AttemptStore::move_aside(const ReplicaKey& key) const {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sodium.h>
 
+#include "engine/local/attempt_store.h"
 #include "shim/launch.h"
 
 namespace moulin {
@@ -21,7 +22,7 @@ std::string join_grants(const std::vector<Grant>& grants, std::string (*part)(co
 
 std::string checkpoint_file(const ReplicaLaunch& launch, const std::string& folder) {
   const std::string& declared = launch.checkpoint_file;
-  if (declared.empty()) return fmt::format("{}/{}/{}", folder, attempt_files::kExchange, attempt_files::kCheckpoint);
+  if (declared.empty()) return fmt::format("{}/{}", kept_folder(folder), attempt_files::kCheckpoint);
   return declared.starts_with('/') ? declared : fmt::format("{}/{}", launch.working_folder, declared);
 }
 

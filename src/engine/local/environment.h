@@ -28,7 +28,7 @@ std::vector<std::string> replica_environment(const ReplicaLaunch& launch, const 
                                              const InheritedEnvironment& inherited);
 
 // The checkpoint file: as declared (below the working folder when relative), else
-// `checkpoint` in the exchange folder.
+// `checkpoint` in a folder that outlives attempts. `folder` is that of the attempt.
 std::string checkpoint_file(const ReplicaLaunch& launch, const std::string& folder);
 
 // Tells attempts apart without telling their token.

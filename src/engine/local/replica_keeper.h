@@ -63,6 +63,7 @@ class ReplicaKeeper {
   Status try_start(const ReplicaLaunch& launch);
   enum class Found { kNothing, kOurs };
   Result<Found> look_at_old(const ReplicaLaunch& launch);
+  Status keep_checkpoints(const ReplicaLaunch& launch) const;
   Status write_files(const ReplicaLaunch& launch, const Fd& folder) const;
   ShimLaunch shim_launch(const ReplicaLaunch& launch) const;
   HeldShim& hold(const ReplicaKey& key, EngineRecord record, Fd folder);

@@ -8,6 +8,7 @@
 
 #include "engine/local/replica_keeper.h"
 #include "shim/files.h"
+#include "shim/program.h"
 
 namespace moulin {
 namespace {
@@ -79,7 +80,17 @@ Result<ReplicaKeeper::Found> ReplicaKeeper::look_at_old(const ReplicaLaunch& lau
   return Found::kNothing;
 }
 
+// Where a program saves that named no file of its own. It belongs to the program's account.
+Status ReplicaKeeper::keep_checkpoints(const ReplicaLaunch& launch) const {
+  Fd kept = TRY(store_.make_kept_folder(launch.key));
+  if (launch.account.empty()) return {};
+  Result<Account> account = find_account(launch.account);
+  if (account && ::fchown(kept.number(), account->uid, account->gid) == 0) return {};
+  return {};  // the shim says what is wrong with the account
+}
+
 Status ReplicaKeeper::write_files(const ReplicaLaunch& launch, const Fd& folder) const {
+  if (launch.checkpoint_file.empty()) TRY(keep_checkpoints(launch));
   Fd exchange = TRY(make_folder_in(folder, attempt_files::kExchange, kExchangeMode));
   TRY(write_engine_record(folder, {.token = launch.token, .grants = launch.grants}));
   ShimLaunch shim = shim_launch(launch);

@@ -128,21 +128,25 @@ Amount Room::amount(const TreeName& at, const QuotaKey& key) const {
 
 bool Room::is_free(const Placement& placement) const {
   const NodeRoom* node = this->node(placement.node);
-  if (node == nullptr || !node->open || !can_stay(placement)) return false;
-  return std::ranges::all_of(placement.grants, [&](const Grant& grant) {
-    const DeviceRoom* device = node->device(grant.slot);
-    return device != nullptr && device->offered && (grant.share < kWholeDevice || !device->foreign);
-  });
-}
-
-bool Room::can_stay(const Placement& placement) const {
-  const NodeRoom* node = this->node(placement.node);
-  if (node == nullptr) return true;
+  if (node == nullptr || !node->open) return false;
   if (placement.cpu.milli > 0 && node->free_cpu < placement.cpu) return false;
   if (placement.memory.count > 0 && node->free_memory < placement.memory) return false;
   return std::ranges::all_of(placement.grants, [&](const Grant& grant) {
     const DeviceRoom* device = node->device(grant.slot);
-    return device == nullptr || (grant.share <= device->free && grant.memory <= device->free_memory);
+    if (device == nullptr || !device->offered) return false;
+    if (grant.share == kWholeDevice && device->foreign) return false;
+    return grant.share <= device->free && grant.memory <= device->free_memory;
+  });
+}
+
+bool Room::is_overcommitted(const Placement& placement) const {
+  const NodeRoom* node = this->node(placement.node);
+  if (node == nullptr) return false;
+  if (placement.cpu.milli > 0 && node->free_cpu.milli < 0) return true;
+  if (placement.memory.count > 0 && node->free_memory.count < 0) return true;
+  return std::ranges::any_of(placement.grants, [&](const Grant& grant) {
+    const DeviceRoom* device = node->device(grant.slot);
+    return device != nullptr && (device->free.milli < 0 || device->free_memory.count < 0);
   });
 }
 

@@ -115,9 +115,8 @@ class Room {
   // True when the placement, which must not be counted already, has its place free: node
   // open, devices healthy and large enough.
   bool is_free(const Placement& placement) const;
-  // The same for a replica that is there already: the node may be closed, and the device
-  // not healthy.
-  bool can_stay(const Placement& placement) const;
+  // Whether more is placed on something that the placement names than there is.
+  bool is_overcommitted(const Placement& placement) const;
 
   bool operator==(const Room&) const = default;
 

@@ -37,6 +37,11 @@ Cause Roster::cause(UnitIndex index) const { return judge(index, {}).cause; }
 
 bool Roster::leave(UnitIndex index) {
   if (!may_leave(index)) return false;
+  leave_again(index);
+  return true;
+}
+
+void Roster::leave_again(UnitIndex index) {
   const Unit& unit = this->unit(index);
   std::vector<const Replica*>& freed = freed_[index];
   for (const Replica* replica : unit.replicas) {
@@ -47,7 +52,6 @@ bool Roster::leave(UnitIndex index) {
   }
   if (unit.kind == UnitKind::kWhole) absorb_surplus(unit, freed);
   left_.push_back(index);
-  return true;
 }
 
 void Roster::absorb_surplus(const Unit& whole, std::vector<const Replica*>& into) {

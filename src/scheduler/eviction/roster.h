@@ -23,6 +23,8 @@ class Roster {
   bool leave(UnitIndex index);
   // Puts it back. Requires that it left.
   void stay(UnitIndex index);
+  // Takes out again what stay() put back; nobody is asked, because it was right before.
+  void leave_again(UnitIndex index);
   void all_stay();
 
   // Those that left, in the order in which they did.

@@ -185,25 +185,37 @@ void EvictionSearch::take_places_back() {
 void EvictionSearch::drop_superfluous() {
   std::vector<UnitIndex> left = roster_.left();
   std::ranges::sort(left, [&](UnitIndex a, UnitIndex b) { return roster_.unit(b).cost < roster_.unit(a).cost; });
+  bool small = std::ssize(left) <= kReplacedMost && std::ssize(places_) <= kReplacedMost;
   for (UnitIndex index : left) {
-    if (would_stay(index)) roster_.stay(index);
+    if (stays_beside(index)) continue;
+    if (small) stays_elsewhere(index);
   }
 }
 
 // With the places of the applicant taken, the unit still fits where it was, and no limit
 // is broken by both.
-bool EvictionSearch::would_stay(UnitIndex index) {
-  Overlay::Mark mark = overlay_.checkpoint();
-  const WorkloadSpec& spec = roster_.unit(index).workload->spec;
-  Account account{overlay_.path(spec.project), spec.priority_class, roster_.unit(index).hold()};
-  bool fits = true;
-  for (const Replica* replica : roster_.freed(index)) {
-    fits = fits && overlay_.room().can_stay(replica->placement);
-    overlay_.place(account, replica->placement);
-  }
-  fits = fits && keeps_limits(overlay_, applicant_, places_);
-  overlay_.rollback(mark);
-  return fits;
+bool EvictionSearch::stays_beside(UnitIndex index) {
+  std::vector<const Replica*> freed = roster_.freed(index);
+  roster_.stay(index);
+  // Placed again, its own room is gone: enough is left when nothing is below 0 now.
+  bool fits = std::ranges::all_of(freed, [&](const Replica* replica) {
+    return !overlay_.room().is_overcommitted(replica->placement);
+  });
+  if (fits && keeps_limits(overlay_, applicant_, places_)) return true;
+  roster_.leave_again(index);
+  return false;
+}
+
+// The applicant finds other places without what the unit frees.
+bool EvictionSearch::stays_elsewhere(UnitIndex index) {
+  std::vector<ReplicaPlacement> before = places_;
+  take_places_back();
+  roster_.stay(index);
+  if (place_all()) return true;
+  roster_.leave_again(index);
+  for (const ReplicaPlacement& place : before) overlay_.place(applicant_.account(Hold::kClaimed), place.placement);
+  places_ = std::move(before);
+  return false;
 }
 
 bool EvictionSearch::is_within_bound() const {

@@ -19,6 +19,9 @@ namespace moulin {
 // CPU when it asks for no GPU. Production is not bound.
 inline constexpr int64_t kDisruptionMost = 2;
 
+// Up to so many victims and replicas, other places are tried to spare a victim.
+inline constexpr int64_t kReplacedMost = 16;
+
 struct Eviction {
   std::vector<EvictItem> items{};  // empty: it is enough to wait for what leaves already
   Claim claim{};
@@ -58,7 +61,8 @@ class EvictionSearch {
   void weigh_the_promising();
   const NodeRoom& room_of(NodeIndex index) const;
   void drop_superfluous();
-  bool would_stay(UnitIndex index);
+  bool stays_beside(UnitIndex index);
+  bool stays_elsewhere(UnitIndex index);
   bool is_within_bound() const;
   std::vector<EvictItem> items() const;
   Claim claim() const;

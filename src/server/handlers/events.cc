@@ -82,21 +82,30 @@ class Follower : public std::enable_shared_from_this<Follower> {
   }
 
  private:
-  static constexpr size_t kRound = 500;
+  static constexpr size_t kRound = 250;
+  static constexpr Duration kBusyWait = milliseconds(100);
 
   void wake() {
     if (pending_.exchange(true)) return;  // a round is waiting already: it will see this too
     Status queued = world_.readers.run([self = shared_from_this()] { self->round(); });
-    if (!queued) pending_ = false;  // too busy: the next event wakes us again
+    if (queued) return;
+    pending_ = false;
+    world_.pulse.after(kBusyWait, [self = shared_from_this()] { self->wake(); });
   }
 
+  // A client that catches up takes a round whenever it has room for one.
   void round() {
     std::lock_guard lock(round_mutex_);
     pending_ = false;
-    for (bool more = true; more && stream_.is_open();) {
-      EventHub::Tail tail = world_.events.after(sent_, kRound);
-      more = tail.gap ? send_history() : send(tail.events);
-    }
+    if (!stream_.is_open()) return;
+    EventHub::Tail tail = world_.events.after(sent_, kRound);
+    bool more = tail.gap ? send_history() : send(tail.events);
+    if (!more) return;
+    pending_ = true;  // until there is room
+    stream_.when_room([self = shared_from_this()] {
+      self->pending_ = false;
+      self->wake();
+    });
   }
 
   bool send(const std::vector<NumberedEvent>& events) {

@@ -24,14 +24,16 @@ const Attempt* find_attempt(const Workload& workload, int32_t number) {
   return found == workload.attempts.end() ? nullptr : &*found;
 }
 
-std::string as_utf8(std::string text) {
-  if (is_utf8(text)) return text;
+// What JSON and terminals take: each byte that is no text becomes the sign for that.
+std::string as_text(std::string text) {
+  if (is_utf8(text) && !text.contains('\0')) return text;
   std::string out;
-  for (char c : text) {
-    if (static_cast<unsigned char>(c) < 0x80)
-      out += c;
-    else
-      out += "\xef\xbf\xbd";
+  for (std::string_view rest = text; !rest.empty();) {
+    size_t length = 1;  // of a character, at most 4
+    while (length < 4 && length < rest.size() && !is_utf8(rest.substr(0, length))) ++length;
+    bool good = rest[0] != '\0' && is_utf8(rest.substr(0, length));
+    out += good ? rest.substr(0, length) : "\xef\xbf\xbd";
+    rest.remove_prefix(good ? length : 1);
   }
   return out;
 }
@@ -176,7 +178,7 @@ void LogFollower::send(std::vector<Line> lines) {
                       .replica = lines[i].replica,
                       .attempt = attempt_,
                       .stream = line.stream == LogStream::kOut ? wire::LogStream::kStdout : wire::LogStream::kStderr,
-                      .text = as_utf8(std::move(line.text)),
+                      .text = as_text(std::move(line.text)),
                       .partial = line.end != LineEnd::kNewline};
     // The cursors stand behind the whole round: only its last line has a place.
     std::string id = i + 1 == lines.size() ? place() : "";

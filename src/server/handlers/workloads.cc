@@ -54,23 +54,26 @@ class Visible {
   std::map<TreeName, bool> known_;
 };
 
-// Newest first: ids grow with time. The cursor is the id of the last one shown.
+// Newest first: ids grow with time. The cursor is the id of the last one shown. Without
+// filters a page costs what is on it.
 Result<Response> list(const Call& call) {
   auto wanted = TRY(parameters<wire::ListWorkloads>(call));
   std::string cursor = TRY(read_cursor(wanted.cursor));
-  uint64_t before = cursor.empty() ? UINT64_MAX : TRY(parse_id(WorkloadTag::kPrefix, cursor));
-  std::vector<const Workload*> older;  // in order of id
-  Visible visible(call);
-  for (const auto& [id, workload] : call.state().workloads) {
-    if (id.number >= before) break;
-    if (matches(call.state(), *workload, wanted) && visible(workload->spec.project)) older.push_back(&*workload);
-  }
-  wire::WorkloadPage page;
+  const auto& workloads = call.state().workloads;
+  auto at =
+      cursor.empty() ? workloads.end() : workloads.lower_bound(WorkloadId{TRY(parse_id(WorkloadTag::kPrefix, cursor))});
   auto limit = static_cast<size_t>(wanted.limit);
-  for (auto at = older.rbegin(); at != older.rend() && page.items.size() < limit; ++at) {
-    page.items.push_back(summary_of(call.state(), **at, call.now()));
+  Visible visible(call);
+  wire::WorkloadPage page;
+  while (at != workloads.begin()) {
+    const Workload& workload = *(--at)->second;
+    if (!matches(call.state(), workload, wanted) || !visible(workload.spec.project)) continue;
+    if (page.items.size() == limit) {
+      page.next = make_cursor(to_text(page.items.back().id));
+      break;
+    }
+    page.items.push_back(summary_of(call.state(), workload, call.now()));
   }
-  if (older.size() > limit) page.next = make_cursor(to_text(page.items.back().id));
   return ok(page);
 }
 

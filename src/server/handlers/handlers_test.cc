@@ -1,0 +1,164 @@
+#include "server/handlers/handlers.h"
+
+#include <doctest/doctest.h>
+
+#include "server/handlers/testing.h"
+
+namespace moulin::testing {
+namespace {
+
+std::vector<std::string> ids_of(const Json& page) {
+  std::vector<std::string> ids;
+  for (const Json& item : page.find("items")->items()) ids.push_back(item.find("id")->string());
+  return ids;
+}
+
+std::string text(const Json& object, std::string_view key) {
+  const Json* value = object.find(key);
+  return value != nullptr && value->is_string() ? value->string() : "";
+}
+
+HttpCall post(std::string path, std::string body = "{}") {
+  return {.method = Method::kPost, .path = std::move(path), .body = std::move(body)};
+}
+
+}  // namespace
+
+TEST_CASE("every read answers as the contract says, on an empty installation and on a busy one") {
+  TestServer test;
+  for (int busy = 0; busy < 2; ++busy) {
+    for (const char* path : {"/api/v1/workloads", "/api/v1/projects", "/api/v1/departments", "/api/v1/quota",
+                             "/api/v1/queue", "/api/v1/users", "/api/v1/tokens", "/api/v1/bindings", "/api/v1/whoami",
+                             "/api/v1/nodes", "/api/v1/gpus", "/api/v1/server", "/healthz", "/readyz"}) {
+      test.get(path);
+    }
+    test.get("/api/v1/projects/{name}", "default");
+    for (int i = 0; i < 3; ++i) test.submit("4");
+  }
+  Json page = test.get("/api/v1/workloads");
+  CHECK(page.find("items")->items().size() == 6);
+  for (const std::string& id : ids_of(page)) {
+    CHECK(text(test.get("/api/v1/workloads/{workload}", id), "id") == id);
+    test.ask("/api/v1/workloads/{workload}/why", {.path = "/api/v1/workloads/" + id + "/why"});
+    test.ask("/api/v1/workloads/{workload}/events", {.path = "/api/v1/workloads/" + id + "/events"});
+  }
+}
+
+TEST_CASE("a workload goes from submission to its end, and each step shows") {
+  TestServer test;
+  std::string id = test.submit("0.25", R"(,"name":"train","tags":{"team":"nlp"})");
+  ReplicaLaunch launch = test.engine->await_starts(1)[0];
+  CHECK(launch.environment.at("MOULIN_WORKLOAD_ID") == id);
+  CHECK(launch.environment.at("MOULIN_SIMULATED") == "1");
+  std::string path = "/api/v1/workloads/" + id;
+  CHECK(text(test.get("/api/v1/workloads/{workload}", id), "state") == "starting");
+  test.engine->report_started(launch);
+  CHECK(text(test.ask("/api/v1/workloads/{workload}/stop", post(path + "/stop"), "202"), "state") == "stopping");
+  CHECK(test.engine->await_ends(1)[0].reason == EndReason::kStop);
+  test.engine->report_exited(launch, 0);
+  REQUIRE(test.engine->await_releases(1).size() == 1);
+  Json shown = test.get("/api/v1/workloads/{workload}", id);
+  CHECK(text(shown, "state") == "stopped");
+  CHECK(shown.find("attempts")->items().size() == 1);
+}
+
+TEST_CASE("pages are newest first, meet each workload once, and know the last one") {
+  TestServer test;
+  std::vector<std::string> made;
+  for (int i = 0; i < 7; ++i) made.insert(made.begin(), test.submit("8", i % 2 == 0 ? R"(,"tags":{"even":"1"})" : ""));
+  std::vector<std::string> met;
+  std::string cursor;
+  for (int page = 0; page < 4; ++page) {
+    HttpCall call{.path = "/api/v1/workloads", .query = {{"limit", "2"}}};
+    if (page > 0) call.query.push_back({"cursor", cursor});
+    Json answer = test.ask("/api/v1/workloads", call);
+    for (const std::string& id : ids_of(answer)) met.push_back(id);
+    cursor = text(answer, "next");
+    CHECK(cursor.empty() == (page == 3));
+  }
+  CHECK(met == made);
+  Json even = test.ask("/api/v1/workloads", {.path = "/api/v1/workloads", .query = {{"tag", "even"}, {"limit", "4"}}});
+  CHECK(ids_of(even).size() == 4);
+  CHECK(text(even, "next").empty());
+  test.problem({.path = "/api/v1/workloads", .query = {{"cursor", "made-up"}}}, 400);
+}
+
+TEST_CASE("what waits says why, and stands in the queue") {
+  TestServer test;
+  test.submit("8");
+  std::string id = test.submit("1", R"(,"name":"late")");
+  Json why = test.ask("/api/v1/workloads/{workload}/why", {.path = "/api/v1/workloads/" + id + "/why"});
+  CHECK_FALSE(why.find("reasons")->items().empty());
+  Json queue = test.get("/api/v1/queue");
+  CHECK(ids_of(queue) == std::vector<std::string>{id});
+  Json dry = test.ask("/api/v1/workloads/dry_run", [] {
+    HttpCall call = TestServer::submission("9");
+    call.path = "/api/v1/workloads/dry_run";
+    return call;
+  }());
+  CHECK_FALSE(dry.find("workloads")->items().front().find("accepted")->boolean());
+}
+
+TEST_CASE("users, tokens and roles: a member sees and does what the role allows") {
+  TestServer test;
+  test.ask("/api/v1/users", post("/api/v1/users", R"({"name":"ann"})"), "201");
+  Json issued = test.ask("/api/v1/tokens", post("/api/v1/tokens", R"({"user":"ann","label":"laptop"})"), "201");
+  HttpClient ann = test.client(text(issued, "secret"));
+  CHECK(ann.send(TestServer::submission("1")).value().status == 404);  // there is no such project for ann
+  test.ask("/api/v1/bindings", post("/api/v1/bindings", R"({"user":"ann","at":"default","role":"member"})"), "201");
+  CHECK(ann.send(TestServer::submission("1")).value().status == 201);
+  std::string tokens = test.client().send({.path = "/api/v1/tokens"}).value().body;
+  CHECK(tokens.contains("laptop"));
+  CHECK_FALSE(tokens.contains(text(issued, "secret")));
+}
+
+TEST_CASE("without a valid token everything but the health checks is 401") {
+  TestServer test;
+  for (const std::string& token : {std::string(), std::string("nonsense"), test.admin_token() + "0"}) {
+    HttpClient client = test.client(token);
+    CHECK(client.send({.path = "/api/v1/workloads"}).value().status == 401);
+    CHECK(client.send({.path = "/api/v1/events"}).value().status == 401);
+    CHECK(client.send({.path = "/metrics"}).value().status == 401);
+    CHECK(client.send(TestServer::submission("1")).value().status == 401);
+    CHECK(client.send({.path = "/healthz"}).value().status == 200);
+    CHECK(client.send({.path = "/readyz"}).value().status == 200);
+  }
+}
+
+TEST_CASE("what is wrong with a request is named in a problem document") {
+  TestServer test;
+  CHECK(text(test.problem(TestServer::submission("1.5"), 400), "field") == "workloads[0].resources.gpu");
+  CHECK(text(test.problem(TestServer::submission("1", R"(,"colour":"red")"), 400), "field").ends_with("colour"));
+  CHECK(text(test.problem(TestServer::submission("9"), 422), "title") == "refused");
+  CHECK(text(test.problem(TestServer::submission("1", R"(,"project":"nobody")"), 404), "given") == "nobody");
+  CHECK(text(test.problem(post("/api/v1/workloads", "{"), 400), "title") == "invalid");
+  test.problem({.path = "/api/v1/workloads/w-0000000000000"}, 404);
+  test.problem({.path = "/api/v1/nothing"}, 404);
+  test.problem({.path = "/api/v1/nodes", .query = {{"colour", "red"}}}, 400);
+}
+
+TEST_CASE("the same request under the same key is made once") {
+  TestServer test;
+  HttpCall call = TestServer::submission("1", R"(,"name":"once")");
+  call.headers = {{"Idempotency-Key", "k-1"}};
+  std::string first = test.client().send(call).value().body;
+  CHECK(test.client().send(call).value().body == first);
+  HttpCall other = TestServer::submission("2", R"(,"name":"twice")");
+  other.headers = call.headers;
+  CHECK(text(test.problem(other, 409), "title") == "conflict");
+  CHECK(test.get("/api/v1/workloads").find("items")->items().size() == 1);
+}
+
+TEST_CASE("a restarted server knows everything, asks for what did not begin, and keeps its tokens") {
+  TestServer test;
+  std::string token = test.admin_token();
+  std::string id = test.submit("1");
+  test.engine->await_starts(1);
+  test.restart();
+  CHECK(test.admin_token() == token);
+  CHECK(to_text(test.engine->await_starts(1)[0].key.workload) == id);
+  CHECK(text(test.get("/api/v1/workloads/{workload}", id), "state") == "starting");
+  CHECK(test.get("/api/v1/server").find("epoch")->integer() == 2);
+}
+
+}  // namespace moulin::testing

@@ -35,7 +35,8 @@ std::string page(std::vector<std::string> items, const std::string& next = "null
 
 std::string workload(const std::string& state, const std::string& replicas = "1") {
   return R"({"id":")" + kId +
-         R"(","name":"sweep","project":"default","owner":"ada","kind":"job","class":"training","priority":0,"state":")" +
+         R"(","name":"sweep","project":"default","owner":"ada","kind":"job",)"
+         R"("class":"training","priority":0,"state":")" +
          state +
          R"(","state_since":"2026-03-01T11:00:00Z","submitted":"2026-03-01T11:00:00Z","origin":{"kind":"user"},)"
          R"("simulated":false,"replicas":{"min":)" +
@@ -43,7 +44,7 @@ std::string workload(const std::string& state, const std::string& replicas = "1"
          R"(,"running":1},"placement":[],"attempts":[],"attempt_count":1,"preemptions":0,"retries":0,"reasons":[],)"
          R"("expected_start":null,"expected_start_reason":"","usage":{"held_gpu_seconds":0,"lost_gpu_seconds":0,)"
          R"("gpu_active_seconds":0,"running_seconds":0},"tags":{},)"
-         R"("spec":{"kind":"job","name":"sweep","project":"default","run":["train"],"class":"training","folder":"/x"}})";
+         R"("spec":{"kind":"job","name":"sweep","project":"default","run":["train"],"folder":"/x"}})";
 }
 
 std::string submitted(const std::vector<std::string>& ids) {

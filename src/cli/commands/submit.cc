@@ -77,9 +77,11 @@ Result<Json> like_document(Session& session, WorkloadId id) {
 // and waits until it has gone.
 Status replace(Session& session, WorkloadId id, const std::vector<Json>& documents, const FieldName& name) {
   wire::DryRun answer = TRY(ask_dry_run(session, documents, name));
+  wire::Workload old = TRY(session.ask(wire::ShowWorkload{.workload = id}));
   for (const wire::DryRunVerdict& verdict : answer.workloads) {
     // Its own name is taken by the one that it replaces.
-    bool is_name = verdict.problem && verdict.problem->title == wire::ProblemCode::kConflict;
+    bool is_name = verdict.problem && verdict.problem->title == wire::ProblemCode::kConflict &&
+                   verdict.name == old.name && verdict.project == old.project;
     if (verdict.accepted || is_name) continue;
     if (!verdict.problem) return Error{.code = Code::kRefused, .message = "would be refused"};
     const wire::Problem& problem = *verdict.problem;
@@ -142,10 +144,11 @@ Result<int> apply(Session& session) {
   }
   std::vector<Json> documents = TRY(documents_of_file(*path, session.surroundings()));
   FieldName name = [&](const std::string& field) { return field_of_file(field, documents.size()); };
-  if (const std::string* project = session.call().value("project")) {
-    for (Json& document : documents) {
-      if (document.is_object() && document.find("project") == nullptr) document.set("project", *project);
-    }
+  std::string project = session.surroundings().variable("MOULIN_PROJECT");
+  if (const std::string* named = session.call().value("project")) project = *named;
+  for (Json& document : documents) {
+    bool names_one = !document.is_object() || document.find("project") != nullptr;
+    if (!project.empty() && !names_one) document.set("project", project);
   }
   if (session.call().has("dry-run")) return show_dry_run(session, documents, name);
   wire::Submitted submitted = TRY(submit(session, documents, name));
@@ -187,7 +190,10 @@ constexpr OptionSpec kRunOptions[] = {
 };
 constexpr OptionSpec kApplyOptions[] = {
     {.name = "file", .letter = 'f', .value = "FILE", .help = "workload file, YAML or JSON; - is standard input"},
-    {.name = "project", .letter = 'p', .value = "NAME", .help = "for workloads that name none"},
+    {.name = "project",
+     .letter = 'p',
+     .value = "NAME",
+     .help = "for workloads that name none (unless given: $MOULIN_PROJECT)"},
     {.name = "dry-run", .help = "say what would happen, and submit nothing"},
 };
 

@@ -16,7 +16,8 @@ inline const std::string kWaiting = R"({
   "expected_start": "2026-03-01T12:05:00Z", "expected_start_reason": "",
   "usage": {"held_gpu_seconds": 0, "lost_gpu_seconds": 0, "gpu_active_seconds": 0, "running_seconds": 0},
   "tags": {"team": "language"},
-  "spec": {"kind": "job", "name": "bert-finetune", "project": "nlp", "run": ["python", "train.py", "--note", "two words"]}
+  "spec": {"kind": "job", "name": "bert-finetune", "project": "nlp", "run": ["python", "train.py", "--note",
+     "two words"]}
 })";
 
 inline const std::string kRunning = R"({
@@ -36,7 +37,8 @@ inline const std::string kRunning = R"({
      "created": "2026-03-01T10:00:00Z", "started": "2026-03-01T10:00:01Z", "checkpointed": "2026-03-01T10:29:00Z",
      "ended": "2026-03-01T10:30:00Z", "held_gpu_seconds": 900, "lost_gpu_seconds": 30, "replicas": []},
     {"number": 2, "state": "ended", "outcome": "failed", "cause": "none", "created": "2026-03-01T11:00:00Z",
-     "started": "2026-03-01T11:00:01Z", "ended": "2026-03-01T11:10:00Z", "held_gpu_seconds": 300, "lost_gpu_seconds": 0,
+     "started": "2026-03-01T11:00:01Z", "ended": "2026-03-01T11:10:00Z", "held_gpu_seconds": 300,
+     "lost_gpu_seconds": 0,
      "replicas": [{"replica": 1, "state": "exited", "node": "n2", "gpus": [], "created": "2026-03-01T11:00:00Z",
        "exit": {"signal": 9, "limit_hit": false, "vanished": false},
        "usage": {"cpu_seconds": 1, "memory_peak_bytes": 1, "gpu_active_seconds": 0}}]},
@@ -53,16 +55,21 @@ inline const std::string kWhy = R"({
   "reasons": [
     {"code": "no_capacity", "text": "it needs 0.5 GPU, the largest free part is 0.25 on n1",
      "numbers": {"free_milli": 1250, "largest_milli": 250, "needed_milli": 500}, "names": {"node": "n1"}},
-    {"code": "behind", "text": "2 workloads of its project are served first", "numbers": {"position": 3}, "names": {}},
+    {"code": "behind", "text": "2 workloads of its project are served first", "numbers": {"position": 3},
+     "names": {}},
     {"code": "project_limit", "text": "project nlp is limited to 2 GPUs in pool default and holds 2; this needs 0.5",
      "numbers": {"bound": 2000, "held": 2000, "needed": 500},
      "names": {"project": "nlp", "resource": "gpu", "pool": "default"}}],
   "changes": [
     {"dimension": "share", "from": 500, "to": 250, "text": "ask for 0.25 GPU instead of 0.5", "starts_now": true},
-    {"dimension": "gpu_memory", "from": 42949672960, "to": 21474836480, "text": "ask for 20GiB of GPU memory", "starts_now": true},
-    {"dimension": "class", "from": "training", "to": "production", "text": "make it class production", "starts_now": true},
-    {"dimension": "quota", "from": 2000, "to": 2500, "at": "nlp", "text": "raise the limit of nlp to 2.5", "starts_now": true},
-    {"dimension": "topology", "from": "rack", "to": null, "text": "do without a rack of its own", "starts_now": true}],
+    {"dimension": "gpu_memory", "from": 42949672960, "to": 21474836480, "text": "ask for 20GiB of GPU memory",
+     "starts_now": true},
+    {"dimension": "class", "from": "training", "to": "production", "text": "make it class production",
+     "starts_now": true},
+    {"dimension": "quota", "from": 2000, "to": 2500, "at": "nlp", "text": "raise the limit of nlp to 2.5",
+     "starts_now": true},
+    {"dimension": "topology", "from": "rack", "to": null, "text": "do without a rack of its own",
+     "starts_now": true}],
   "expected_start": "2026-03-01T12:05:00Z", "expected_start_reason": "", "as_of": "2026-03-01T12:00:00Z"
 })";
 
@@ -71,7 +78,8 @@ inline const std::string kWorkloads = R"({"items": [
    "priority": 0, "state": "running", "state_since": "2026-03-01T11:55:00Z", "submitted": "2026-03-01T10:00:00Z",
    "origin": {"kind": "user"}, "gpu_milli": 500, "replicas": {"min": 2, "max": 2, "running": 2}, "attempt": 2,
    "nodes": ["n1", "n2"], "reason": null, "expected_start": null, "held_gpu_seconds": 12.5, "tags": {}},
-  {"id": "w-0c9k2v7m3x1qz", "name": "bert-finetune", "project": "nlp", "owner": "ada", "kind": "job", "class": "training",
+  {"id": "w-0c9k2v7m3x1qz", "name": "bert-finetune", "project": "nlp", "owner": "ada", "kind": "job",
+     "class": "training",
    "priority": 0, "state": "waiting", "state_since": "2026-03-01T11:48:00Z", "submitted": "2026-03-01T11:48:00Z",
    "origin": {"kind": "user"}, "gpu_milli": 500, "replicas": {"min": 1, "max": 1, "running": 0}, "attempt": 0,
    "nodes": [], "reason": {"code": "no_capacity", "text": "it needs 0.5 GPU, the largest free part is 0.25"},
@@ -87,7 +95,8 @@ inline const std::string kQuota = R"({"items": [
   {"name": "organisation", "kind": "organisation", "parent": null, "depth": 0, "pool": "default", "resource": "gpu",
    "model": null, "guaranteed": 8000, "rest": false, "limit": null, "weight": 1, "rank": 0, "used": 6250,
    "production": 0, "borrowed": 0, "waiting": 500},
-  {"name": "research", "kind": "department", "parent": "organisation", "depth": 1, "pool": "default", "resource": "gpu",
+  {"name": "research", "kind": "department", "parent": "organisation", "depth": 1, "pool": "default",
+     "resource": "gpu",
    "model": "H100-80GB", "guaranteed": 4000, "rest": false, "limit": 6000, "weight": 2, "rank": 5, "used": 6000,
    "production": 0, "borrowed": 2000, "waiting": 500},
   {"name": "nlp", "kind": "project", "parent": "research", "depth": 2, "pool": "old", "resource": "memory",
@@ -95,7 +104,8 @@ inline const std::string kQuota = R"({"items": [
    "production": 0, "borrowed": 0, "waiting": 0}]})";
 
 inline const std::string kQueue = R"({"items": [
-  {"position": 1, "id": "w-0c9k2v7m3x1qz", "name": "bert-finetune", "project": "nlp", "owner": "ada", "class": "training",
+  {"position": 1, "id": "w-0c9k2v7m3x1qz", "name": "bert-finetune", "project": "nlp", "owner": "ada",
+     "class": "training",
    "priority": 5, "gpu_milli": 500, "submitted": "2026-03-01T11:48:00Z",
    "reason": {"code": "no_capacity", "text": "it needs 0.5 GPU, the largest free part is 0.25"},
    "expected_start": "2026-03-01T12:05:00Z"},
@@ -105,10 +115,13 @@ inline const std::string kQueue = R"({"items": [
 
 inline const std::string kTree = R"({"items": [
   {"name": "default", "kind": "project", "parent": "organisation", "created": "2026-02-01T00:00:00Z", "quotas": [
-    {"pool": "default", "resource": "gpu", "model": null, "guaranteed": 0, "rest": true, "limit": null, "weight": 1, "rank": 0}]},
+    {"pool": "default", "resource": "gpu", "model": null, "guaranteed": 0, "rest": true, "limit": null,
+     "weight": 1, "rank": 0}]},
   {"name": "nlp", "kind": "project", "parent": "research", "created": "2026-02-01T00:00:00Z", "quotas": [
-    {"pool": "default", "resource": "gpu", "model": null, "guaranteed": 4000, "rest": false, "limit": 8000, "weight": 2, "rank": 1},
-    {"pool": "old", "resource": "memory", "model": null, "guaranteed": 0, "rest": false, "limit": 549755813888, "weight": 1, "rank": 0}]},
+    {"pool": "default", "resource": "gpu", "model": null, "guaranteed": 4000, "rest": false, "limit": 8000,
+     "weight": 2, "rank": 1},
+    {"pool": "old", "resource": "memory", "model": null, "guaranteed": 0, "rest": false, "limit": 549755813888,
+     "weight": 1, "rank": 0}]},
   {"name": "empty", "kind": "project", "parent": "organisation", "created": "2026-02-01T00:00:00Z", "quotas": []}]})";
 
 inline const std::string kGpus = R"({"project": "nlp", "source": "simulated", "simulated": true, "note": "",
@@ -123,8 +136,10 @@ inline const std::string kNode =
   "cpu_milli": 64000, "cpu_free_milli": 60500, "memory_bytes": 549755813888, "memory_free_bytes": 500000000000,
   "labels": {"rack": "r7"}, "gpus": [
   {"uuid": "GPU-1", "index": 0, "model": "H100-80GB", "memory_bytes": 85899345920, "usable_memory_bytes": 84825604096,
-   "free_milli": 250, "free_memory_bytes": 20000000000, "isolation": "advisory", "health": "healthy", "health_reason": "",
-   "foreign_processes": 1, "foreign_memory_bytes": 1073741824, "active_milli": 873, "celsius": 61, "milliwatts": 412345,
+   "free_milli": 250, "free_memory_bytes": 20000000000, "isolation": "advisory", "health": "healthy",
+     "health_reason": "",
+   "foreign_processes": 1, "foreign_memory_bytes": 1073741824, "active_milli": 873, "celsius": 61,
+     "milliwatts": 412345,
    "holders": [{"workload": "w-0c9k2v7m3x1r0", "name": "gang", "replica": 0, "share_milli": 250, "memory_bytes": 1},
                {"workload": "w-0c9k2v7m3x1qz", "replica": 0, "share_milli": 500, "memory_bytes": 1}]},
   {"uuid": "GPU-2", "index": 1, "model": "H100-80GB", "memory_bytes": 85899345920, "usable_memory_bytes": 84825604096,
@@ -133,16 +148,19 @@ inline const std::string kNode =
    "foreign_memory_bytes": 0, "holders": []}]})";
 
 inline const std::string kServer = R"({"version": "0.1.0", "api_version": "v1", "epoch": 3,
-  "started": "2026-03-01T09:00:00Z", "simulated": true, "source": "simulated", "driver_version": "", "cuda_version": "",
+  "started": "2026-03-01T09:00:00Z", "simulated": true, "source": "simulated", "driver_version": "",
+     "cuda_version": "",
   "note": "", "accepts_commands": false, "refusal": "the disk is full", "isolates_users": false,
   "notes": ["no cgroup controllers: memory limits are enforced by looking once a second"],
   "workloads": {"running": 3, "waiting": 1, "failed": 0},
-  "journal": {"last_sequence": 99, "records": 99, "payload_bytes": 1, "disk_bytes": 2097152, "snapshots": 1, "newest_snapshot": 50}})";
+  "journal": {"last_sequence": 99, "records": 99, "payload_bytes": 1, "disk_bytes": 2097152, "snapshots": 1,
+     "newest_snapshot": 50}})";
 
 inline const std::string kEvents = R"({"items": [
   {"sequence": 1, "time": "2026-03-01T11:48:00Z", "type": "workload_submitted", "workload": "w-0c9k2v7m3x1qz",
    "project": "nlp", "by": "ada", "text": "submitted by ada", "data": {}},
-  {"sequence": 2, "time": "2026-02-01T11:49:00Z", "type": "epoch_began", "text": "a server began", "data": {}}], "next": null})";
+  {"sequence": 2, "time": "2026-02-01T11:49:00Z", "type": "epoch_began", "text": "a server began", "data": {}}],
+     "next": null})";
 
 inline const std::string kDryRun = R"({"workloads": [
   {"name": "sweep", "project": "nlp", "count": 100, "accepted": true, "starts_now": true, "problem": null,

@@ -23,8 +23,8 @@ class CowMap {
   using Chunks = std::vector<Cow<Chunk>>;
 
  public:
-  // Forward iterator over `const pair<Key, Value>` in order of key. Good while the map
-  // that made it is neither changed nor destroyed.
+  // Iterator over `const pair<Key, Value>` in order of key, forwards and back. Good while
+  // the map that made it is neither changed nor destroyed.
   class Iterator {
    public:
     using value_type = Entry;
@@ -43,6 +43,12 @@ class CowMap {
       Iterator before = *this;
       ++*this;
       return before;
+    }
+    // Not of begin().
+    Iterator& operator--() {
+      if (entry_ == 0) entry_ = (*chunks_)[--chunk_]->size();
+      --entry_;
+      return *this;
     }
     bool operator==(const Iterator& other) const { return chunk_ == other.chunk_ && entry_ == other.entry_; }
 

@@ -33,6 +33,9 @@ TEST_CASE("cow_map: behaves like std::map, and copies stay as they were") {
     CHECK(map.size() == model.size());
     CHECK(std::equal(map.begin(), map.end(), model.begin(), model.end(),
                      [](const auto& a, const auto& b) { return a.first == b.first && a.second == b.second; }));
+    auto back = map.end();
+    for (auto wanted = model.rbegin(); wanted != model.rend(); ++wanted) CHECK((--back)->first == wanted->first);
+    CHECK(back == map.begin());
     auto at = map.lower_bound(key);
     auto model_at = model.lower_bound(key);
     CHECK((at == map.end()) == (model_at == model.end()));

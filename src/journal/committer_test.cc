@@ -1,61 +1,13 @@
 #include "journal/committer.h"
 
-#include <condition_variable>
 #include <memory>
 #include <mutex>
 
-#include "journal/memory_journal.h"
+#include "journal/gated_journal.h"
 #include "journal/testing.h"
 
 namespace moulin::testing {
 namespace {
-
-// A journal whose appends wait for leave, so that a test decides what queues behind them.
-class GatedJournal final : public Journal {
- public:
-  Status append(const std::vector<JournalRecord>& records) override {
-    std::unique_lock lock(mutex_);
-    ++waiting_;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return open_; });
-    return inner.append(records);
-  }
-  Sequence last() const override { return inner.last(); }
-  Status replay(Sequence after, const std::function<Status(const StoredRecord&)>& visit) const override {
-    return inner.replay(after, visit);
-  }
-  Status history(const HistoryQuery& query, const std::function<Status(const StoredRecord&)>& visit) const override {
-    return inner.history(query, visit);
-  }
-  Status save_snapshot(const Snapshot& snapshot) override { return inner.save_snapshot(snapshot); }
-  Result<std::optional<Snapshot>> load_snapshot(int32_t format_max) const override {
-    return inner.load_snapshot(format_max);
-  }
-  Result<JournalStats> stats() const override { return inner.stats(); }
-  Status probe() override { return inner.probe(); }
-
-  void close() {
-    const std::lock_guard lock(mutex_);
-    open_ = false;
-  }
-  void open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  void await_append() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return waiting_ > 0; });
-  }
-
-  MemoryJournal inner;
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = true;
-  int waiting_ = 0;
-};
 
 // Opens the gate when a test ends early, so that it fails instead of waiting for ever.
 struct OpenAtEnd {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <utility>
 
 #include "core/plan_commands.h"
 #include "server/recovery.h"
@@ -10,7 +12,7 @@ namespace moulin {
 
 namespace {
 
-constexpr std::chrono::seconds kProbeInterval{1};
+constexpr std::chrono::milliseconds kDiskWait{10};
 constexpr std::chrono::seconds kIdleWait{1};  // a tick looks for what is due at least so often
 
 Error not_writable() {
@@ -34,6 +36,7 @@ struct Reactor::Batch {
   std::vector<NumberedEvent> events;
   std::vector<Effect> effects;
   std::vector<std::pair<Answer, Result<Events>>> answers;
+  std::vector<CommandBody> reports;  // to be judged again should this batch be lost
   PublishedView view;
   bool empty() const { return records.empty() && answers.empty(); }
 };
@@ -141,10 +144,13 @@ bool Reactor::wait(std::deque<Item>& taken) {
 }
 
 void Reactor::judge(Item item, Batch& batch) {
-  Result<Events> result = execute({.actor = std::move(item.actor), .at = now(), .body = std::move(item.body)}, batch);
+  Command command{.actor = std::move(item.actor), .at = now(), .body = std::move(item.body)};
+  Result<Events> result = execute(command, batch);
   if (item.answer) {
     batch.answers.emplace_back(std::move(item.answer), std::move(result));
-  } else if (!result) {
+  } else if (result) {
+    batch.reports.push_back(std::move(command.body));
+  } else {
     world_.log("a report was refused: " + result.error().to_text());
   }
 }
@@ -212,31 +218,43 @@ void Reactor::hand_over(Batch batch) {
     Status queued = world_.committer.submit(
         std::move(records), [this, shared](const Result<Sequence>& durable) { committed(*shared, durable); });
     if (queued) return;
-    if (queued.error().code != Code::kTooMany) return committed(*shared, queued.error());
-    // The disk is slower than we are: wait for a place in its queue.
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::milliseconds(10));
+    if (queued.error().code != Code::kTooMany) {
+      changed_.wait(lock, [this] { return in_flight_ == 1; });  // after all batches before it
+      lock.unlock();
+      return committed(*shared, queued.error());
+    }
+    // The disk is slower than we are: wait for a place in its queue.
+    changed_.wait_for(lock, kDiskWait);
   }
 }
 
-// On the committer's thread, in the order of the batches.
+// In the order of the batches; on the committer's thread, or on ours when it refused.
 void Reactor::committed(Batch& batch, const Result<Sequence>& durable) {
   if (durable) {
     publisher_.publish(batch.view);
     world_.events.publish(batch.events);
     carry_out(world_.engine, std::move(batch.effects));
+  } else {
+    fail(durable.error());
   }
   for (auto& [answer, result] : batch.answers) answer(durable ? result : Result<Events>(not_writable()));
   batch.view.reset();
   {
     std::lock_guard lock(mutex_);
     --in_flight_;
-    if (!durable && !failed_) {
-      failed_ = true;
-      world_.log("the journal cannot be written: " + durable.error().to_text());
-    }
+    if (!durable) std::ranges::move(batch.reports, std::back_inserter(not_durable_));
   }
   changed_.notify_all();
+}
+
+// Before anybody is told, so that whoever tries again at once is refused at once.
+void Reactor::fail(const Error& error) {
+  {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(failed_, true)) return;
+  }
+  world_.log("the journal cannot be written: " + error.to_text());
 }
 
 void Reactor::recover() {
@@ -246,6 +264,8 @@ void Reactor::recover() {
     changed_.wait(lock, [this] { return in_flight_ == 0; });
     // Reports stay: they are facts. Clients are told now.
     std::deque<Item> kept;
+    for (CommandBody& report : not_durable_) kept.push_back({Actor{}, std::move(report), nullptr});
+    not_durable_.clear();
     for (Item& item : queue_) (item.answer ? refused : kept).push_back(std::move(item));
     queue_ = std::move(kept);
   }
@@ -269,6 +289,7 @@ bool Reactor::rebuild() {
 
 // Until a probe write succeeds; false when stopped before.
 bool Reactor::wait_for_disk() {
+  const std::chrono::microseconds probe_every(options_.probe_every.us);
   for (;;) {
     auto outcome = std::make_shared<std::optional<bool>>();
     world_.committer.resume([this, outcome](const Status& status) {
@@ -279,7 +300,7 @@ bool Reactor::wait_for_disk() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return outcome->has_value(); });
     if (**outcome) return true;
-    if (stopping_ || changed_.wait_for(lock, kProbeInterval, [this] { return stopping_; })) return false;
+    if (stopping_ || changed_.wait_for(lock, probe_every, [this] { return stopping_; })) return false;
   }
 }
 

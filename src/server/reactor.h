@@ -5,8 +5,9 @@
 // batch the scheduler makes a pass, within a budget, so that no command waits long for
 // it; its items are commands like any other.
 //
-// When the journal cannot write, commands are refused (reports of the engine wait), the
-// state is rebuilt from the journal, and a probe write is tried every second. Reads go on.
+// When the journal cannot write, commands are refused, the state is rebuilt from the
+// journal, and a probe write is tried every second. Reports wait, also those that were
+// judged and did not become durable: they are judged again. Reads go on.
 #pragma once
 
 #include <condition_variable>
@@ -33,6 +34,7 @@ struct ReactorOptions {
   size_t queue_max = 20'000;  // commands waiting; more are refused with kTooMany
   size_t batch_max = 256;     // commands judged before they are handed to the journal
   PassBudget pass{};          // of one pass
+  Duration probe_every = seconds(1);  // while the journal cannot write; above 0
   LaunchSettings launch{};
 };
 
@@ -62,8 +64,8 @@ struct ReactorStats {
 
 class Reactor {
  public:
-  // After the events are durable, or with the error: once, on the committer's thread or
-  // the reactor's; must be quick.
+  // After the events are durable, or with the error: once, in the order of the commands,
+  // on the committer's thread or the reactor's; must be quick.
   using Answer = std::move_only_function<void(const Result<Events>&)>;
 
   // `core` is the state of the journal's last record.
@@ -102,6 +104,7 @@ class Reactor {
   void pass(Batch& batch);
   void hand_over(Batch batch);
   void committed(Batch& batch, const Result<Sequence>& durable);
+  void fail(const Error& error);
   void recover();
   bool rebuild();
   bool wait_for_disk();
@@ -116,6 +119,7 @@ class Reactor {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Item> queue_;
+  std::vector<CommandBody> not_durable_;  // reports of batches that could not be written, in order
   ReactorStats stats_;
   int64_t in_flight_ = 0;  // batches handed over and not yet done
   bool failed_ = false;    // a batch could not be written

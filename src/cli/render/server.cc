@@ -82,7 +82,8 @@ std::string render_dry_run(const wire::DryRun& dry_run, const View& view) {
   for (const wire::DryRunVerdict& verdict : dry_run.workloads) {
     text += verdict_line(verdict, view) + "\n";
     if (verdict.problem) text += problem_lines(*verdict.problem, view);
-    if (verdict.explanation && verdict.accepted && !verdict.starts_now) text += render_explanation(*verdict.explanation, view);
+    if (verdict.explanation && verdict.accepted && !verdict.starts_now)
+      text += render_explanation(*verdict.explanation, view);
   }
   return text;
 }

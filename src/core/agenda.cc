@@ -27,11 +27,17 @@ std::vector<Due> dues_of(const State& state, WorkloadId id) {
 Agenda Agenda::build(const State& state) {
   Agenda agenda;
   for (const auto& [id, workload] : state.workloads) agenda.refresh(state, id);
+  for (const auto& [key, request] : state.requests) agenda.requests_.insert({request->at, key});
   return agenda;
 }
 
 void Agenda::apply(const State& after, const Event& event) {
   if (WorkloadId id = event_workload(event.body)) refresh(after, id);
+  if (const auto* remembered = std::get_if<event::RequestRemembered>(&event.body)) {
+    requests_.insert({after.now, {remembered->user, remembered->key}});
+  } else if (const auto* forgotten = std::get_if<event::RequestsForgotten>(&event.body)) {
+    requests_.erase(requests_.begin(), requests_.lower_bound({forgotten->before, RequestKey{}}));
+  }
 }
 
 void Agenda::refresh(const State& state, WorkloadId id) {
@@ -52,6 +58,11 @@ std::optional<Instant> Agenda::next() const {
   if (finished_.size() > kFinishedKeptMax) return Instant{};
   if (dues_.empty()) return std::nullopt;
   return dues_.begin()->at;
+}
+
+std::optional<Instant> Agenda::oldest_request() const {
+  if (requests_.empty()) return std::nullopt;
+  return requests_.begin()->first;
 }
 
 std::vector<Due> Agenda::due(Instant now, size_t count_max) const {

@@ -42,6 +42,9 @@ class Agenda {
   // What is due at `now`, earliest first, at most `count_max`.
   std::vector<Due> due(Instant now, size_t count_max) const;
 
+  // When the oldest remembered request came.
+  std::optional<Instant> oldest_request() const;
+
   // The oldest finished workloads beyond kFinishedKeptMax, at most `count_max`.
   std::vector<WorkloadId> surplus_finished(size_t count_max) const;
 
@@ -51,6 +54,7 @@ class Agenda {
   void refresh(const State& state, WorkloadId id);
 
   std::set<Due> dues_{};
+  std::set<std::pair<Instant, RequestKey>> requests_{};
   std::set<std::pair<Instant, WorkloadId>> finished_{};  // by when they are forgotten
   // What dues_ holds for each workload, so that it can be taken out again.
   std::map<WorkloadId, std::vector<Due>> by_workload_{};

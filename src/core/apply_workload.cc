@@ -54,6 +54,16 @@ void add_replicas(Attempt& attempt, const std::vector<ReplicaPlacement>& placeme
   }
 }
 
+// A pass does not look at who is in back-off, so that is noted here.
+void note_back_off(Workload& workload) {
+  const std::vector<ReasonCode> back_off{ReasonCode::kBackOff};
+  bool waits = workload.state == WorkloadState::kWaiting && workload.eligible_from != Instant{};
+  if (waits)
+    workload.waiting_for = back_off;
+  else if (workload.waiting_for == back_off)
+    workload.waiting_for.clear();
+}
+
 GpuTime held_by(const Attempt& attempt) {
   GpuTime held;
   for (const Replica& replica : attempt.replicas) {
@@ -170,6 +180,7 @@ void fold_workload(State& state, const event::AttemptEnded& event, Instant at) {
     workload.evicted_by = attempt.evicted_for;
   }
   move(state, workload, WorkloadStep::kAttemptEnded, event.next, at);
+  note_back_off(workload);
 }
 
 void fold_workload(State& state, const event::WorkloadStopped& event, Instant at) {
@@ -182,7 +193,9 @@ void fold_workload(State& state, const event::WorkloadPaused& event, Instant at)
 }
 
 void fold_workload(State& state, const event::WorkloadResumed& event, Instant at) {
-  move(state, changed(state, event.workload), WorkloadStep::kResumed, WorkloadState::kWaiting, at);
+  Workload& workload = changed(state, event.workload);
+  move(state, workload, WorkloadStep::kResumed, WorkloadState::kWaiting, at);
+  note_back_off(workload);
 }
 
 void fold_workload(State& state, const event::WorkloadForgotten& event, Instant) {
@@ -195,7 +208,9 @@ void fold_workload(State&, const event::StaleReported&, Instant) {}
 void fold_workload(State&, const event::StrangerEndAsked&, Instant) {}
 
 void fold_workload(State& state, const event::BackOffEnded& event, Instant) {
-  changed(state, event.workload).eligible_from = {};
+  Workload& workload = changed(state, event.workload);
+  workload.eligible_from = {};
+  note_back_off(workload);
 }
 
 void fold_workload(State& state, const event::ClaimMade& event, Instant) {

@@ -46,12 +46,15 @@ bool devices_changed(const Node& before, const Node& now) {
   return false;
 }
 
-const Workload* holder_on(const State& state, const NodeName& name) {
+enum class Holds { kAnything, kDevices };
+
+const Workload* holder_on(const State& state, const NodeName& name, Holds wanted) {
   for (const auto& [id, workload] : state.workloads) {
     const Attempt* attempt = workload->live();
     if (attempt == nullptr) continue;
     for (const Replica& replica : attempt->replicas) {
-      if (replica.state != ReplicaState::kExited && replica.placement.node == name) return &*workload;
+      if (replica.state == ReplicaState::kExited || replica.placement.node != name) continue;
+      if (wanted == Holds::kAnything || !replica.placement.grants.empty()) return &*workload;
     }
   }
   return nullptr;
@@ -67,7 +70,7 @@ Status judge(Case& c, const command::RegisterNode& command) {
     now.mode = known->mode;
     if (now == *known) return {};
     if (devices_changed(*known, now)) {
-      if (const Workload* holder = holder_on(c.state(), now.name)) {
+      if (const Workload* holder = holder_on(c.state(), now.name, Holds::kDevices)) {
         return Error{.code = Code::kConflict,
                      .message = "the GPUs of " + now.name.text + " changed while " + holder->spec.name + " runs there",
                      .to_do = "drain the node, then register it again"};
@@ -106,7 +109,7 @@ Status judge(Case& c, const command::ReportGpu& command) {
 
 Status judge(Case& c, const command::RemoveNode& command) {
   TRY(find_node(c, command.node));
-  if (const Workload* holder = holder_on(c.state(), command.node)) {
+  if (const Workload* holder = holder_on(c.state(), command.node, Holds::kAnything)) {
     return Error{.code = Code::kConflict,
                  .message = holder->spec.name + " still runs on " + command.node.text,
                  .to_do = "drain the node first"};

@@ -93,8 +93,8 @@ void evict(Case& c, const EvictItem& item) {
 Status check_claimant(const Case& c, const command::Evict& command) {
   WorkloadId id = command.claim->owner;
   const Workload* owner = c.state().workload(id);
-  bool moves = std::ranges::any_of(
-      command.evictions, [id](const EvictItem& item) { return item.victim == id && item.replicas.empty(); });
+  bool moves = std::ranges::any_of(command.evictions,
+                                   [id](const EvictItem& item) { return item.victim == id && item.replicas.empty(); });
   if (owner != nullptr && (moves || owner->state == WorkloadState::kWaiting)) return {};
   return no_longer("the claimant no longer waits", id);
 }
@@ -109,7 +109,11 @@ Status judge(Case& c, const command::Start& command) {
 }
 
 Status judge(Case& c, const command::Evict& command) {
-  for (const EvictItem& item : command.evictions) TRY(check_eviction(c, item));
+  std::set<WorkloadId> victims;
+  for (const EvictItem& item : command.evictions) {
+    TRY(check_eviction(c, item));
+    if (!victims.insert(item.victim).second) return no_longer("a victim is named twice", item.victim);
+  }
   if (command.claim) TRY(check_claimant(c, command));
   for (const EvictItem& item : command.evictions) evict(c, item);
   if (command.claim) c.happens(event::ClaimMade{*command.claim});

@@ -15,26 +15,27 @@ void come_due(Case& c, const Due& due) {
   }
 }
 
-// The oldest remembered request is looked for once an hour at most: requests are few.
-bool requests_are_old(const State& state, Instant now) {
-  for (const auto& [key, request] : state.requests) {
-    if (request->at < now - kRequestKept - hours(1)) return true;
-  }
-  return false;
+// Forgotten an hour's worth at a time, not one by one.
+bool requests_are_old(const Agenda& agenda, Instant now) {
+  std::optional<Instant> oldest = agenda.oldest_request();
+  return oldest && *oldest < now - kRequestKept - hours(1);
 }
 
 }  // namespace
 
 Status judge(Case& c, const command::Tick&) {
   std::set<WorkloadId> forgotten;
+  std::set<WorkloadId> ended;  // whose end was asked for here: their claims go with that
   for (const Due& due : c.agenda().due(c.at(), kTickMax)) {
     if (due.kind == DueKind::kForget) forgotten.insert(due.workload);
+    if (due.kind == DueKind::kDurationLimit) ended.insert(due.workload);
+    if (due.kind == DueKind::kClaimExpires && ended.contains(due.workload)) continue;
     come_due(c, due);
   }
   for (WorkloadId id : c.agenda().surplus_finished(kTickMax)) {
     if (!forgotten.contains(id)) c.happens(event::WorkloadForgotten{id});
   }
-  if (requests_are_old(c.state(), c.at())) c.happens(event::RequestsForgotten{c.at() - kRequestKept});
+  if (requests_are_old(c.agenda(), c.at())) c.happens(event::RequestsForgotten{c.at() - kRequestKept});
   return {};
 }
 

@@ -241,6 +241,8 @@ TEST_CASE("evictions with a claim happen all or not at all") {
   EvictItem gone{.victim = {99}, .replicas = {}, .cause = Cause::kHigherClass, .beneficiary = owner};
   CHECK(cluster.outcome(command::Evict{.evictions = {good, gone}, .claim = claim}) ==
         std::vector<std::string>{"conflict"});
+  CHECK(cluster.outcome(command::Evict{.evictions = {good, good}, .claim = claim}) ==
+        std::vector<std::string>{"conflict"});
   CHECK(cluster.workload(victim).state == WorkloadState::kRunning);
   CHECK(cluster.core.state().claims.empty());
   CHECK(cluster.outcome(command::Evict{.evictions = {good}, .claim = claim}) ==

@@ -11,16 +11,21 @@ std::vector<Command> commands_of(const Plan& plan, Instant at,
     command::AttemptIdentity identity = item.surplus ? command::AttemptIdentity{} : identity_for(item);
     commands.push_back({.actor = {}, .at = at, .body = command::Start{item, std::move(identity)}});
   }
-  std::map<WorkloadId, command::Evict> by_owner;
-  for (const Claim& claim : plan.claims) by_owner[claim.owner].claim = claim;
+  // A later claim may rest on what the victims of an earlier one leave over: the order stays.
+  std::map<WorkloadId, size_t> command_of_owner;
+  std::vector<command::Evict> with_claims;
+  for (const Claim& claim : plan.claims) {
+    command_of_owner.emplace(claim.owner, with_claims.size());
+    with_claims.push_back({.evictions = {}, .claim = claim});
+  }
   for (const EvictItem& item : plan.evictions) {
-    if (auto owner = by_owner.find(item.beneficiary); owner != by_owner.end()) {
-      owner->second.evictions.push_back(item);
+    if (auto owner = command_of_owner.find(item.beneficiary); owner != command_of_owner.end()) {
+      with_claims[owner->second].evictions.push_back(item);
     } else {
       commands.push_back({.actor = {}, .at = at, .body = command::Evict{{item}, std::nullopt}});
     }
   }
-  for (auto& [owner, evict] : by_owner) commands.push_back({.actor = {}, .at = at, .body = std::move(evict)});
+  for (command::Evict& evict : with_claims) commands.push_back({.actor = {}, .at = at, .body = std::move(evict)});
   return commands;
 }
 

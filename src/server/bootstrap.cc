@@ -1,5 +1,6 @@
 #include "server/bootstrap.h"
 
+#include <algorithm>
 #include <future>
 #include <set>
 
@@ -22,22 +23,59 @@ Status remove_missing_nodes(Reactor& reactor, const GpuInventory& inventory) {
   return {};
 }
 
-Status register_nodes(Reactor& reactor, const GpuInventory& inventory) {
-  for (const Node& node : inventory.nodes) {
-    Node registered = node;
-    registered.simulated = inventory.source == GpuSource::kSimulated;
-    TRY(give(reactor, command::RegisterNode{std::move(registered)}));
+// Devices changed while something holds them: what is gone takes nothing new, the rest
+// is registered with the next start.
+Status lose_missing_gpus(Reactor& reactor, const Node& found) {
+  PublishedView view = reactor.view();
+  for (const Gpu& known : view->state.node(found.name)->gpus) {
+    if (std::ranges::any_of(found.gpus, [&](const Gpu& gpu) { return gpu.uuid == known.uuid; })) continue;
+    Gpu lost = known;
+    lost.health = Health::kUnhealthy;
+    lost.health_reason = "the device is no longer there";
+    TRY(give(reactor, command::ReportGpu{found.name, std::move(lost)}));
   }
   return {};
 }
 
+Status register_nodes(Reactor& reactor, const GpuInventory& inventory) {
+  for (const Node& node : inventory.nodes) {
+    Node registered = node;
+    registered.simulated = inventory.source == GpuSource::kSimulated;
+    Result<Events> known = give(reactor, command::RegisterNode{registered});
+    if (known) continue;
+    if (known.error().code != Code::kConflict) return known.error();
+    TRY(lose_missing_gpus(reactor, registered));
+  }
+  return {};
+}
+
+bool has_admin(const State& state) {
+  for (const auto& [binding, held] : state.bindings) {
+    if (binding.at == kRootTree && binding.role == Role::kAdmin) return true;
+  }
+  return false;
+}
+
+// Whether the file holds a token that is worth something.
+bool is_good_token(const State& state, const DataFolder& folder) {
+  Result<std::string> text = read_file(folder.admin_token(), 1000);
+  if (!text) return false;
+  if (text->ends_with('\n')) text->pop_back();
+  Result<TokenText> token = parse_token(*text);
+  return token && state.tokens.contains(token->id);
+}
+
 // A token in a file that only the owner of the installation can read.
 Status make_admin(Reactor& reactor, Clock& clock, IdMaker& ids, const std::string& account, const DataFolder& folder) {
-  if (!reactor.view()->state.users.contains(kAdminName)) {
-    TRY(give(reactor, command::CreateUser{kAdminName, account}));
+  if (!has_admin(reactor.view()->state)) {
+    if (!reactor.view()->state.users.contains(kAdminName)) {
+      TRY(give(reactor, command::CreateUser{kAdminName, account}));
+    }
     TRY(give(reactor, command::GrantRole{{kAdminName, kRootTree, Role::kAdmin}}));
   }
-  if (read_file(folder.admin_token(), 1000)) return {};
+  // Somebody else may have taken over, and removed the first one.
+  if (!reactor.view()->state.users.contains(kAdminName)) return {};
+  if (is_good_token(reactor.view()->state, folder)) return {};
   NewToken made = make_token({ids.next(clock.wall_offset() + Duration{clock.now().us})}, kAdminName);
   made.token.label = "first administrator";
   made.token.issued = clock.now();

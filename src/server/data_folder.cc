@@ -32,9 +32,23 @@ mode_t folder_mode() { return ::geteuid() == 0 ? 0711 : 0700; }
 Status make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
-  if (!error && ::chmod(path.c_str(), folder_mode()) == 0) return {};
+  bool ours = !error && (std::filesystem::is_empty(path, error) || std::filesystem::exists(path + "/lock", error));
+  // A folder that holds other things stays as its owner wants it.
+  if (!error && (!ours || ::chmod(path.c_str(), folder_mode()) == 0)) return {};
   if (error) errno = error.value();
   return failed("the data folder cannot be made", path, "choose a folder of your own with --data");
+}
+
+// What another account began must not be gone on with as root: its users run as the
+// server, and the server would be root.
+Status check_owner(const std::string& path) {
+  struct stat about{};
+  if (::stat(path.c_str(), &about) != 0) return failed("the data folder cannot be read", path, "check its permissions");
+  if (::geteuid() != 0 || about.st_uid == 0) return {};
+  return Error{.code = Code::kConflict,
+               .message = "this data folder belongs to another account, and this server would run as root",
+               .given = path,
+               .to_do = "start Moulin as the owner of the folder, or choose another with --data"};
 }
 
 // Who holds the lock, as that server wrote it; 0: it did not.
@@ -66,6 +80,7 @@ Result<DataFolder> DataFolder::open(const std::string& path) {
   std::string absolute = std::filesystem::absolute(path).lexically_normal().string();
   if (absolute.size() > 1 && absolute.ends_with('/')) absolute.pop_back();
   TRY(make_folder(absolute));
+  TRY(check_owner(absolute));
   TRY(make_folder(absolute + "/attempts"));
   TRY(make_folder(absolute + "/snapshots"));
   std::string lock_path = absolute + "/lock";

@@ -29,6 +29,7 @@ using Effect = std::variant<ReplicaLaunch, EndEffect, ReleaseEffect>;
 struct LaunchSettings {
   std::string data_folder{};  // absolute
   bool simulated = false;
+  bool isolates_users = false;     // root: each replica runs as its owner's account, or not at all
   Bytes log_kept = mebibytes(64);  // per stream of a replica
 };
 

@@ -48,6 +48,7 @@ void Housekeeper::run() {
 }
 
 void Housekeeper::reconcile() {
+  if (!reactor_.stats().writable) return;  // reports would only pile up
   PublishedView view = reactor_.view();
   Differences differences = compare(view->state, engine_.list());
   for (EngineReport& report : differences.reports) reactor_.report(command::TakeReport{std::move(report)});

@@ -80,6 +80,14 @@ std::string checkpoint_file(const WorkloadSpec& spec) {
   return spec.checkpoint_path.front() == '/' ? spec.checkpoint_path : spec.folder + "/" + spec.checkpoint_path;
 }
 
+// Submission refuses users without an account; one that lost it since must not become
+// root. No account begins with '!', so the start fails and says so.
+std::string account_of(const State& state, const Workload& workload, const LaunchSettings& settings) {
+  const Cow<User>* owner = state.users.find(workload.owner);
+  std::string account = owner == nullptr ? "" : (*owner)->account;
+  return settings.isolates_users && account.empty() ? "!" + workload.owner.text : account;
+}
+
 }  // namespace
 
 ReplicaLaunch launch_of(const State& state, const Workload& workload, const Replica& replica,
@@ -91,12 +99,11 @@ ReplicaLaunch launch_of(const State& state, const Workload& workload, const Repl
   add_grants(environment, replica);
   add_rendezvous(environment, attempt, replica);
   if (settings.simulated) environment["MOULIN_SIMULATED"] = "1";
-  const Cow<User>* owner = state.users.find(workload.owner);
   return {.key = {workload.id, attempt.number, replica.index},
           .token = attempt.token,
           .epoch = attempt.epoch,
           .node = replica.placement.node,
-          .account = owner == nullptr ? "" : (*owner)->account,
+          .account = account_of(state, workload, settings),
           .argv = spec.argv,
           .working_folder = working_folder(spec, settings),
           .environment = std::move(environment),

@@ -181,7 +181,10 @@ void Reactor::tick(Batch& batch) {
 void Reactor::pass(Batch& batch) {
   pass_wanted_ = false;
   Instant begun = world_.clock.now();
-  Plan plan = make_plan(core_.view(now()), options_.pass);
+  PassBudget budget = options_.pass;
+  budget.skip = pass_skip_;
+  Plan plan = make_plan(core_.view(now()), budget);
+  pass_skip_ = plan.complete ? 0 : pass_skip_ + std::ssize(plan.waits);
   command::EndPass end{.seen = plan.seen, .starts = 0, .evictions = 0, .dropped = 0, .waits = std::move(plan.waits)};
   for (Command& command : commands_of(plan, now(), world_.identity_for)) {
     bool is_start = std::holds_alternative<command::Start>(command.body);
@@ -190,7 +193,8 @@ void Reactor::pass(Batch& batch) {
     else
       ++(is_start ? end.starts : end.evictions);
   }
-  bool again = !plan.complete || end.dropped > 0;
+  // Items that were dropped are planned again, unless nothing else changed meanwhile.
+  bool again = !plan.complete || (end.dropped > 0 && end.starts + end.evictions > 0);
   int64_t starts = end.starts;
   int64_t evictions = end.evictions;
   int64_t dropped = end.dropped;

@@ -31,9 +31,9 @@
 namespace moulin {
 
 struct ReactorOptions {
-  size_t queue_max = 20'000;  // commands waiting; more are refused with kTooMany
-  size_t batch_max = 256;     // commands judged before they are handed to the journal
-  PassBudget pass{};          // of one pass
+  size_t queue_max = 20'000;          // commands waiting; more are refused with kTooMany
+  size_t batch_max = 256;             // commands judged before they are handed to the journal
+  PassBudget pass{};                  // of one pass
   Duration probe_every = seconds(1);  // while the journal cannot write; above 0
   LaunchSettings launch{};
 };
@@ -115,6 +115,7 @@ class Reactor {
   Core core_;
   Publisher publisher_;
   bool pass_wanted_ = true;
+  int64_t pass_skip_ = 0;  // waiting workloads that an incomplete pass has examined
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -107,7 +107,9 @@ Status Server::Implementation::recover() {
            .notes = options.notes};
   if (!facts.inventory.note.empty()) facts.notes.push_back(facts.inventory.note);
   committer = std::make_unique<Committer>(*parts.journal);
-  LaunchSettings launch{.data_folder = folder.path(), .simulated = facts.inventory.source == GpuSource::kSimulated};
+  LaunchSettings launch{.data_folder = folder.path(),
+                        .simulated = facts.inventory.source == GpuSource::kSimulated,
+                        .isolates_users = facts.isolates_users};
   reactor = std::make_unique<Reactor>(reactor_world(), ReactorOptions{.launch = std::move(launch)}, std::move(core));
   parts.engine->on_report([this](EngineReport report) { reactor->report(command::TakeReport{std::move(report)}); });
   reactor->start();

@@ -70,7 +70,6 @@ class Follower : public std::enable_shared_from_this<Follower> {
       : world_(world), actor_(std::move(actor)), wanted_(std::move(wanted)), stream_(std::move(stream)), sent_(after) {}
 
   void start() {
-    stream_.when_closed([self = shared_from_this()] { self->end(); });
     {
       std::lock_guard lock(mutex_);
       listening_ = world_.events.listen([weak = weak_from_this()] {
@@ -78,6 +77,8 @@ class Follower : public std::enable_shared_from_this<Follower> {
       });
       self_ = shared_from_this();
     }
+    // Last: a stream that was refused is over already, and ends what was begun above.
+    stream_.when_closed([self = shared_from_this()] { self->end(); });
     wake();
   }
 

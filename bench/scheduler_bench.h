@@ -39,14 +39,15 @@ struct Figure {
   std::string unit{};
   std::string better = "lower";
   double goal = 0;
-  double limit = 0;       // a bound measured in the same run
-  std::string others{};   // members of an object
+  double limit = 0;      // a bound measured in the same run
+  std::string others{};  // members of an object
 };
 
 inline void print(const Figure& figure) {
-  fmt::print("{{\"name\": \"{}\", \"value\": {:.4f}, \"unit\": \"{}\", \"better\": \"{}\", \"goal\": {}, \"limit\": {:.4f}, "
-             "\"others\": {{{}}}}}\n",
-             figure.name, figure.value, figure.unit, figure.better, figure.goal, figure.limit, figure.others);
+  fmt::print(
+      "{{\"name\": \"{}\", \"value\": {:.4f}, \"unit\": \"{}\", \"better\": \"{}\", \"goal\": {}, \"limit\": {:.4f}, "
+      "\"others\": {{{}}}}}\n",
+      figure.name, figure.value, figure.unit, figure.better, figure.goal, figure.limit, figure.others);
 }
 
 // Nodes of 8 GPUs with 96 cores and 1 TiB, in three models.

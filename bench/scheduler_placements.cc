@@ -89,7 +89,8 @@ int main() {
   }
   double slowest_band = 1e18;
   for (const Band& band : bands) {
-    if (band.replicas > 0) slowest_band = std::min(slowest_band, static_cast<double>(band.replicas) * 1000 / band.milliseconds);
+    if (band.replicas > 0)
+      slowest_band = std::min(slowest_band, static_cast<double>(band.replicas) * 1000 / band.milliseconds);
   }
   auto placed = static_cast<double>(all.replicas);
   bench::print({.name = "scheduler_placements_per_s",

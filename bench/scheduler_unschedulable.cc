@@ -59,7 +59,8 @@ int main() {
   testing::JobOptions gang{.project = "wanting", .devices = 2, .replicas = 10};
   testing::Cluster seven = filled(7, Class::kBatch);
   seven.quota("wanting", testing::gpu_key(), {});
-  double fragmented = slowest_answer(filled(7, Class::kTraining), {.project = "default", .devices = 2, .replicas = 10}, 1);
+  double fragmented =
+      slowest_answer(filled(7, Class::kTraining), {.project = "default", .devices = 2, .replicas = 10}, 1);
   double protected_ms = slowest_answer(seven, gang, 2);
   double quota = slowest_answer(filled(4, Class::kTraining), gang, 1);
   bench::print({.name = "scheduler_unschedulable_ms",

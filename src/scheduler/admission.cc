@@ -32,7 +32,8 @@ class Makes {
   }
   bool empty() const { return makes_.empty(); }
   bool any_holds(const Resources& resources) const {
-    return std::ranges::any_of(makes_, [&](const auto& entry) { return replicas_on_make(*entry.first, resources) > 0; });
+    return std::ranges::any_of(makes_,
+                               [&](const auto& entry) { return replicas_on_make(*entry.first, resources) > 0; });
   }
   int64_t replicas(const Resources& resources, int64_t enough) const {
     int64_t total = 0;

@@ -19,15 +19,31 @@ struct Refusal {
 
 TEST_CASE("what never fits is refused, with the largest there is") {
   Cluster cluster;
-  cluster.node({.name = "n1", .gpus = 8, .model = "H100", .gpu_memory = gibibytes(80), .cpu = {64'000}, .memory = gibibytes(512)});
-  cluster.node({.name = "n2", .gpus = 4, .model = "A100", .gpu_memory = gibibytes(40), .cpu = {128'000}, .memory = gibibytes(256)});
+  cluster.node({.name = "n1",
+                .gpus = 8,
+                .model = "H100",
+                .gpu_memory = gibibytes(80),
+                .cpu = {64'000},
+                .memory = gibibytes(512)});
+  cluster.node({.name = "n2",
+                .gpus = 4,
+                .model = "A100",
+                .gpu_memory = gibibytes(40),
+                .cpu = {128'000},
+                .memory = gibibytes(256)});
   cluster.change_node("n1", [](Node& node) { node.presence = Presence::kDown; });
   const std::vector<Refusal> refusals{
       {"devices", {.devices = 9}, "resources.gpu", "at most 8 on the largest node"},
-      {"gpu memory", {.gpu_memory = gibibytes(81)}, "resources.gpu.memory", "at most 80GiB, the usable memory of the largest device"},
+      {"gpu memory",
+       {.gpu_memory = gibibytes(81)},
+       "resources.gpu.memory",
+       "at most 80GiB, the usable memory of the largest device"},
       {"model", {.devices = 1, .models = {"B200"}}, "resources.gpu_model", "A100, H100"},
       {"devices of a model", {.devices = 5, .models = {"A100"}}, "resources.gpu", "at most 4 on the largest node"},
-      {"isolation", {.share = {500}, .isolation = IsolationWish::kRequired}, "resources.isolation", "any, or a whole device"},
+      {"isolation",
+       {.share = {500}, .isolation = IsolationWish::kRequired},
+       "resources.isolation",
+       "any, or a whole device"},
       {"cpu", {.cpu = {128'001}}, "resources.cpu", "at most 128, on the largest node"},
       {"memory", {.memory = gibibytes(513)}, "resources.memory", "at most 512GiB, on the largest node"},
       {"together", {.devices = 8, .cpu = {65'000}}, "resources", "each fits some node, but never all on the same one"},

@@ -10,8 +10,8 @@ namespace moulin {
 // A workload, or one that is not submitted yet. References must outlive it.
 struct Applicant {
   const WorkloadSpec& spec;
-  const TreePath& path;    // of its project
-  WorkloadId id{};         // 0: not submitted
+  const TreePath& path;  // of its project
+  WorkloadId id{};       // 0: not submitted
   Account account(Hold hold) const { return {path, spec.priority_class, hold}; }
 };
 

@@ -24,8 +24,12 @@ class Exhaustive {
   }
 
   // Free CPU in thousandths, and memory in bytes, of each node that takes work.
-  std::vector<int64_t> free_cpu() const { return collect([](const FreeNode& node) { return node.cpu; }); }
-  std::vector<int64_t> free_memory() const { return collect([](const FreeNode& node) { return node.memory; }); }
+  std::vector<int64_t> free_cpu() const {
+    return collect([](const FreeNode& node) { return node.cpu; });
+  }
+  std::vector<int64_t> free_memory() const {
+    return collect([](const FreeNode& node) { return node.memory; });
+  }
   int64_t held(const TreeName& at, const QuotaKey& key) const {
     auto found = held_.find({at, key});
     return found == held_.end() ? 0 : found->second;
@@ -41,6 +45,10 @@ class Exhaustive {
     int64_t milli = 1000;
     int64_t memory = 0;
   };
+  struct Need {  // of one device
+    int64_t milli = 0;
+    int64_t memory = 0;
+  };
   struct FreeNode {
     const Node* node = nullptr;
     int64_t cpu = 0;
@@ -51,7 +59,8 @@ class Exhaustive {
 
   static FreeNode free_node(const Node& node) {
     FreeNode free{&node, node.cpu.milli, node.memory.count};
-    for (const Gpu& gpu : node.gpus) free.devices.push_back({&gpu, 1000, gpu.usable().count - gpu.foreign_memory.count});
+    for (const Gpu& gpu : node.gpus)
+      free.devices.push_back({&gpu, 1000, gpu.usable().count - gpu.foreign_memory.count});
     return free;
   }
   template <class Measure>
@@ -163,30 +172,31 @@ class Exhaustive {
     for (size_t i = first; i < node.devices.size(); ++i) {
       FreeDevice& device = node.devices[i];
       if (!model.empty() && device.gpu->model != model) continue;
-      auto [milli, memory] = need(*device.gpu);
-      if (!fits(device, milli, memory)) continue;
-      device.milli -= milli;
-      device.memory -= memory;
-      taken_.push_back({device.gpu->model, milli});
+      Need part = need(*device.gpu);
+      if (!fits(device, part)) continue;
+      device.milli -= part.milli;
+      device.memory -= part.memory;
+      taken_.push_back({device.gpu->model, part.milli});
       bool placed = on_devices(node, i + 1, missing - 1, device.gpu->model, replicas);
       taken_.pop_back();
-      device.milli += milli;
-      device.memory += memory;
+      device.milli += part.milli;
+      device.memory += part.memory;
       if (placed) return true;
     }
     return false;
   }
-  std::pair<int64_t, int64_t> need(const Gpu& gpu) const {
+  Need need(const Gpu& gpu) const {
     const GpuRequest& request = spec_->resources.gpu;
-    if (request.form == GpuForm::kMemory) return {share_of_memory(request.memory, gpu.usable()).milli, request.memory.count};
+    if (request.form == GpuForm::kMemory)
+      return {share_of_memory(request.memory, gpu.usable()).milli, request.memory.count};
     return {request.share.milli, memory_of_share(request.share, gpu.usable()).count};
   }
-  bool fits(const FreeDevice& device, int64_t milli, int64_t memory) const {
+  bool fits(const FreeDevice& device, const Need& part) const {
     const Gpu& gpu = *device.gpu;
     const std::vector<ModelName>& models = spec_->resources.gpu_models;
-    if (gpu.health != Health::kHealthy || milli > device.milli || memory > device.memory) return false;
+    if (gpu.health != Health::kHealthy || part.milli > device.milli || part.memory > device.memory) return false;
     if (!models.empty() && std::find(models.begin(), models.end(), gpu.model) == models.end()) return false;
-    if (milli == 1000) return gpu.foreign_processes == 0;
+    if (part.milli == 1000) return gpu.foreign_processes == 0;
     return spec_->resources.isolation == IsolationWish::kAny || gpu.isolation != Isolation::kAdvisory;
   }
 

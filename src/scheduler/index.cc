@@ -164,12 +164,12 @@ void Index::refresh_workload(const State& state, WorkloadId id) {
 void Index::refresh_queues(const Workload& workload, const Tracked& before, const Tracked& after) {
   using Sign = Amounts::Sign;
   const TreeName& project = workload.spec.project;
-  move_member(before.wait, after.wait, [&](const WaitKey& key, Sign sign) { set_member(waiting_, project, key, sign); });
+  move_member(before.wait, after.wait,
+              [&](const WaitKey& key, Sign sign) { set_member(waiting_, project, key, sign); });
   move_member(before.live, after.live, [&](const HoldKey& key, Sign sign) { set_member(live_, project, key, sign); });
   auto growth = [](const Tracked& tracked) { return tracked.grows ? tracked.live : std::nullopt; };
   move_member(growth(before), growth(after), [&](const HoldKey& key, Sign sign) { set_member(growing_, key, sign); });
-  if (before.leaves != after.leaves)
-    set_member(leaving_, workload.id, after.leaves ? Sign::kAdd : Sign::kSubtract);
+  if (before.leaves != after.leaves) set_member(leaving_, workload.id, after.leaves ? Sign::kAdd : Sign::kSubtract);
   if (before.claim.has_value() != after.claim.has_value())
     set_member(claiming_, workload.id, after.claim ? Sign::kAdd : Sign::kSubtract);
   int64_t& staying = staying_[static_cast<size_t>(workload.spec.priority_class)];

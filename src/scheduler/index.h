@@ -84,7 +84,7 @@ class Index {
   struct Tracked {
     std::optional<WaitKey> wait{};
     std::optional<HoldKey> live{};
-    bool stays = false;    // live, and not asked to end
+    bool stays = false;  // live, and not asked to end
     bool grows = false;
     bool leaves = false;
     AttemptNumber attempt{};

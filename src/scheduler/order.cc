@@ -18,7 +18,8 @@ Share largest_share(const Index& index, const WorkloadSpec& spec, const PoolName
     if (make.empty.pool != pool) continue;
     for (const OfferCount& entry : make.empty.offers) {
       if (!may_use_model(spec.resources, entry.offer.model)) continue;
-      if (std::optional<DeviceNeed> need = need_on(spec.resources, entry.offer)) largest = std::max(largest, need->share);
+      if (std::optional<DeviceNeed> need = need_on(spec.resources, entry.offer))
+        largest = std::max(largest, need->share);
     }
   }
   return largest;

@@ -38,9 +38,9 @@ struct Ratio {
 struct Standing {
   bool above_entitled = false;
   bool beyond_guarantee = false;
-  int64_t lowness = 0;     // less its rank
+  int64_t lowness = 0;  // less its rank
   Ratio saturation{};
-  int64_t order = 0;       // of creation
+  int64_t order = 0;  // of creation
   TreeName name{};
   auto operator<=>(const Standing&) const = default;
 };
@@ -90,10 +90,10 @@ class ServingOrder {
   struct Branch {
     const TreeNode* node = nullptr;
     Branch* parent = nullptr;
-    std::optional<QueueCursor> queue{};             // of a project
-    std::map<Standing, Branch*> children{};    // those with something to serve
-    std::optional<Standing> standing{};        // under which the parent lists it
-    TreePath path{};                           // to the root
+    std::optional<QueueCursor> queue{};      // of a project
+    std::map<Standing, Branch*> children{};  // those with something to serve
+    std::optional<Standing> standing{};      // under which the parent lists it
+    TreePath path{};                         // to the root
   };
   Branch& branch_of(const TreePath& path);
   const WaitKey* head_of(const Branch& branch) const;

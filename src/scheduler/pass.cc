@@ -158,7 +158,8 @@ void Pass::wait(const Workload& workload, std::vector<ReasonCode> reasons) {
 
 void Pass::grow() {
   auto most = budget_.starts_max - std::ssize(plan_.starts);
-  for (StartItem& item : plan_growth(overlay_, stock_ ? stock_->departures() : Departures{}, most)) plan_.starts.push_back(std::move(item));
+  for (StartItem& item : plan_growth(overlay_, stock_ ? stock_->departures() : Departures{}, most))
+    plan_.starts.push_back(std::move(item));
 }
 
 Plan make_plan(const View& view, const PassBudget& budget) { return Pass(view, budget).run(); }

@@ -44,8 +44,8 @@ class Pass {
   Plan plan_;
   std::optional<UnitStock> stock_;  // made when first asked for
   std::set<WorkloadId> served_;
-  std::set<TreeName> waits_before_;  // projects of which somebody was left waiting
-  bool too_disruptive_ = false;      // the last search for evictions
+  std::set<TreeName> waits_before_;                       // projects of which somebody was left waiting
+  bool too_disruptive_ = false;                           // the last search for evictions
   std::map<WorkloadId, std::vector<WorkloadId>> parked_;  // behind the one that evicted them
   std::map<Alike, std::vector<ReasonCode>> refused_;
 };

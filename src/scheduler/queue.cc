@@ -33,9 +33,7 @@ WaitKey wait_key(const Workload& workload) {
           .id = workload.id};
 }
 
-int64_t effective_priority(const WaitKey& key, Instant now) {
-  return std::min(kPriorityTop, hour_of(now) - key.level);
-}
+int64_t effective_priority(const WaitKey& key, Instant now) { return std::min(kPriorityTop, hour_of(now) - key.level); }
 
 bool is_served_before(const WaitKey& a, const WaitKey& b, Instant now) {
   auto rank = [now](const WaitKey& key) {

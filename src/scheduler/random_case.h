@@ -37,9 +37,7 @@ class RandomCase {
       case 1: job.devices = rng_.between(1, 3); break;
       case 2: job.share = {rng_.between(1, 19) * 50}; break;
       case 3: job.gpu_memory = mebibytes(rng_.between(1, 20) * 10); break;
-      default:
-        job.devices = 2;
-        job.share = {rng_.between(1, 9) * 100};
+      default: job.devices = 2; job.share = {rng_.between(1, 9) * 100};
     }
     if (rng_.chance(400)) job.cpu = {rng_.between(1, 6) * 500};
     if (rng_.chance(300)) job.memory = gibibytes(rng_.between(1, 4));
@@ -57,7 +55,8 @@ class RandomCase {
     if (rng_.chance(500)) quotas[gpu_key()].guaranteed = rng_.between(0, 3) * 1000;
     if (rng_.chance(200)) quotas[gpu_key("default", "A100")].limit = rng_.between(0, 2) * 500;
     if (rng_.chance(200)) quotas[{kDefaultPool, Resource::kCpu, {}}].limit = rng_.between(1, 6) * 500;
-    if (rng_.chance(100)) quotas[{kDefaultPool, Resource::kMemory, {}}].guaranteed = gibibytes(rng_.between(1, 3)).count;
+    if (rng_.chance(100))
+      quotas[{kDefaultPool, Resource::kMemory, {}}].guaranteed = gibibytes(rng_.between(1, 3)).count;
     return quotas;
   }
   void add_nodes() {

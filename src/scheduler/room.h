@@ -21,8 +21,8 @@ namespace moulin {
 struct Offer {
   bool foreign = false;  // processes that are not ours use it: never given whole
   Share free{};
-  Bytes free_memory{};   // 0 unless foreign: then the share alone decides
-  Bytes usable{};        // memory of the whole device, for us
+  Bytes free_memory{};  // 0 unless foreign: then the share alone decides
+  Bytes usable{};       // memory of the whole device, for us
   ModelName model{};
   Isolation isolation = Isolation::kAdvisory;
   bool whole() const { return free == kWholeDevice && !foreign; }
@@ -34,17 +34,17 @@ struct DeviceRoom {
   ModelName model{};
   Bytes usable{};
   Isolation isolation = Isolation::kAdvisory;
-  bool offered = true;   // healthy
+  bool offered = true;  // healthy
   bool foreign = false;
-  Share free{};          // below 0 while a claim waits for its victims
-  Bytes free_memory{};   // less foreign memory; may be below 0
+  Share free{};         // below 0 while a claim waits for its victims
+  Bytes free_memory{};  // less foreign memory; may be below 0
   bool operator==(const DeviceRoom&) const = default;
 };
 
 struct NodeRoom {
   PoolName pool{};
-  bool open = true;       // takes new work: up, neither cordoned nor draining
-  CpuMilli free_cpu{};    // may be below 0, as above
+  bool open = true;     // takes new work: up, neither cordoned nor draining
+  CpuMilli free_cpu{};  // may be below 0, as above
   Bytes free_memory{};
   std::vector<DeviceRoom> devices{};  // by slot
   const DeviceRoom* device(int32_t slot) const;

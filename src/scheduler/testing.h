@@ -32,10 +32,8 @@ inline Gpu make_gpu(const NodeOptions& options, int32_t index) {
 }
 
 inline Node make_node(const NodeOptions& options) {
-  Node node{.name = NodeName(options.name),
-            .pool = PoolName(options.pool),
-            .cpu = options.cpu,
-            .memory = options.memory};
+  Node node{
+      .name = NodeName(options.name), .pool = PoolName(options.pool), .cpu = options.cpu, .memory = options.memory};
   for (int32_t i = 0; i < options.gpus; ++i) node.gpus.push_back(make_gpu(options, i));
   return node;
 }
@@ -43,9 +41,9 @@ inline Node make_node(const NodeOptions& options) {
 struct JobOptions {
   std::string project = "default";
   Class priority_class = Class::kTraining;
-  int64_t devices = 0;   // whole devices; or, with a share, parts of so many
+  int64_t devices = 0;  // whole devices; or, with a share, parts of so many
   Share share{};
-  Bytes gpu_memory{};    // in place of devices and share
+  Bytes gpu_memory{};  // in place of devices and share
   CpuMilli cpu{};
   Bytes memory{};
   int64_t replicas = 1;
@@ -131,10 +129,8 @@ class Cluster {
   }
   void project(const std::string& name, std::map<QuotaKey, Quota> quotas = {},
                const std::string& parent = kRootTree.text) {
-    tree_node({.name = TreeName(name),
-               .kind = TreeKind::kProject,
-               .parent = TreeName(parent),
-               .quotas = std::move(quotas)});
+    tree_node(
+        {.name = TreeName(name), .kind = TreeKind::kProject, .parent = TreeName(parent), .quotas = std::move(quotas)});
   }
   void quota(const std::string& name, const QuotaKey& key, const Quota& quota) {
     state_.tree.at_mutable(TreeName(name)).mutate().quotas[key] = quota;

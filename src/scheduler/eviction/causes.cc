@@ -36,7 +36,8 @@ void GuaranteeLines::depart(const TreeName& project, const ReplicaRef& ref) {
   if (found != lines_.end()) found->second.depart(ref);
 }
 
-Judgement judge_eviction(const Applicant& applicant, const Workload& victim, const IsAbove& is_above_line, Instant now) {
+Judgement judge_eviction(const Applicant& applicant, const Workload& victim, const IsAbove& is_above_line,
+                         Instant now) {
   Judgement by_class = judge_higher_class(applicant, victim, is_above_line);
   return by_class.protection == Protection::kRank ? judge_higher_priority(applicant, victim, now) : by_class;
 }

@@ -26,8 +26,7 @@ struct Judgement {
 // The guarantee lines of the projects that were asked about.
 class GuaranteeLines {
  public:
-  GuaranteeLines(const Overlay& overlay, const Departures& departures)
-      : overlay_(overlay), departures_(departures) {}
+  GuaranteeLines(const Overlay& overlay, const Departures& departures) : overlay_(overlay), departures_(departures) {}
   const GuaranteeLine& of(const TreeName& project);
   // One of that project was asked to leave; it is among the departures from now on.
   void depart(const TreeName& project, const ReplicaRef& ref);

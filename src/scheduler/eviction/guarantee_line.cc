@@ -38,8 +38,7 @@ GuaranteeLine::GuaranteeLine(const Overlay& overlay, const TreePath& path, const
     int64_t& total = totals[*key];
     total += amount;
     entries_[hold.id] = {.key = *key, .up_to = total, .place = entries_.size()};
-    if (!guaranteed_.contains(*key))
-      guaranteed_[*key] = guaranteed(overlay.state(), overlay.index(), path, 0, *key);
+    if (!guaranteed_.contains(*key)) guaranteed_[*key] = guaranteed(overlay.state(), overlay.index(), path, 0, *key);
   }
 }
 

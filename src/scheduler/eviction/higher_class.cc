@@ -6,8 +6,7 @@ Judgement judge_higher_class(const Applicant& applicant, const Workload& victim,
   if (victim.spec.priority_class == Class::kProduction) return {.protection = Protection::kProduction};
   if (!is_above(applicant.spec.priority_class, victim.spec.priority_class)) return {.protection = Protection::kRank};
   bool same_project = applicant.spec.project == victim.spec.project;
-  if (!same_project && !is_above_line(victim))
-    return {.protection = Protection::kGuarantee};
+  if (!same_project && !is_above_line(victim)) return {.protection = Protection::kGuarantee};
   return {.cause = Cause::kHigherClass, .protection = Protection::kNone};
 }
 

@@ -78,13 +78,15 @@ int64_t missing_milli(const Resources& resources, const NodeRoom& node) {
 
 }  // namespace
 
-int64_t replicas_without(const Roster& roster, const Resources& resources, const NodeStock& node, const NodeRoom& room) {
+int64_t replicas_without(const Roster& roster, const Resources& resources, const NodeStock& node,
+                         const NodeRoom& room) {
   Trial trial(roster, resources, node, room);
   for (UnitIndex index : node.units) trial.leave(index);
   return trial.replicas();
 }
 
-std::optional<NodeOption> cheapest_option(const Roster& roster, const Resources& resources, const NodeStock& node, const NodeRoom& room) {
+std::optional<NodeOption> cheapest_option(const Roster& roster, const Resources& resources, const NodeStock& node,
+                                          const NodeRoom& room) {
   Trial trial(roster, resources, node, room);
   for (UnitIndex index : node.units) {
     if (trial.replicas() > 0) break;
@@ -95,7 +97,8 @@ std::optional<NodeOption> cheapest_option(const Roster& roster, const Resources&
   return trial.option();
 }
 
-EvictionCost cost_bound(const UnitStock& stock, const Resources& resources, const NodeStock& node, const NodeRoom& room) {
+EvictionCost cost_bound(const UnitStock& stock, const Resources& resources, const NodeStock& node,
+                        const NodeRoom& room) {
   int64_t missing = missing_milli(resources, room);
   EvictionCost bound{.whole_lost = INT64_MAX, .wholes = INT64_MAX, .count = INT64_MAX, .oldest = INT64_MAX};
   for (UnitIndex index : node.units) {

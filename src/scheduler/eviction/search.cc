@@ -11,7 +11,10 @@
 namespace moulin {
 
 EvictionSearch::EvictionSearch(Overlay& overlay, const Applicant& applicant, UnitStock& stock)
-    : overlay_(overlay), applicant_(applicant), stock_(stock), start_(overlay.checkpoint()),
+    : overlay_(overlay),
+      applicant_(applicant),
+      stock_(stock),
+      start_(overlay.checkpoint()),
       roster_(overlay, applicant, stock) {}
 
 std::optional<Eviction> EvictionSearch::run() {
@@ -198,9 +201,8 @@ bool EvictionSearch::stays_beside(UnitIndex index) {
   std::vector<const Replica*> freed = roster_.freed(index);
   roster_.stay(index);
   // Placed again, its own room is gone: enough is left when nothing is below 0 now.
-  bool fits = std::ranges::all_of(freed, [&](const Replica* replica) {
-    return !overlay_.room().is_overcommitted(replica->placement);
-  });
+  bool fits = std::ranges::all_of(
+      freed, [&](const Replica* replica) { return !overlay_.room().is_overcommitted(replica->placement); });
   if (fits && keeps_limits(overlay_, applicant_, places_)) return true;
   roster_.leave_again(index);
   return false;

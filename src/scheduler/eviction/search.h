@@ -72,9 +72,9 @@ class EvictionSearch {
   UnitStock& stock_;
   const Overlay::Mark start_;
   Roster roster_;
-  std::map<NodeByCost, NodeOption> options_;    // of the nodes that were weighed
-  std::map<NodeIndex, EvictionCost> weighed_;   // their keys in options_
-  std::vector<NodeByCost> promises_;            // of all nodes, the least promising first
+  std::map<NodeByCost, NodeOption> options_;   // of the nodes that were weighed
+  std::map<NodeIndex, EvictionCost> weighed_;  // their keys in options_
+  std::vector<NodeByCost> promises_;           // of all nodes, the least promising first
   std::vector<ReplicaPlacement> places_;
   bool too_disruptive_ = false;
 };

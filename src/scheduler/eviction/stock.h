@@ -67,7 +67,7 @@ class UnitStock {
   GuaranteeLines lines_;
   enum class Above : char { kUnknown, kNo, kYes };
   std::vector<Unit> units_;
-  std::vector<Above> above_;  // by unit
+  std::vector<Above> above_;                                  // by unit
   std::map<WorkloadId, std::vector<UnitIndex>> by_workload_;  // those in use
   std::vector<NodeStock> nodes_;
   bool filled_ = false;

@@ -22,7 +22,7 @@ struct EvictionCost {
   int64_t wholes = 0;        // attempts that end: surplus replicas go first
   int64_t surplus_lost = 0;  // GPU time, as above, of surplus replicas
   int64_t count = 0;
-  int64_t oldest = 0;        // less the time at which the oldest of them was placed: the newest go first
+  int64_t oldest = 0;  // less the time at which the oldest of them was placed: the newest go first
   auto operator<=>(const EvictionCost&) const = default;
   EvictionCost& operator+=(const EvictionCost& other);
 };

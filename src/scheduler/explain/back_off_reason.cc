@@ -25,12 +25,12 @@ void explain_back_off(const Inquiry& inquiry, Reasons& reasons) {
   const Workload& workload = *inquiry.workload;
   if (workload.eligible_from > inquiry.overlay.now()) {
     Duration left = workload.eligible_from - inquiry.overlay.now();
-    reasons.push_back({.code = ReasonCode::kBackOff,
-                       .text = fmt::format("pauses after attempt {} failed, for another {} (rerun {} of {})",
-                                           workload.attempt_count, wait_words(left), workload.retries,
-                                           workload.spec.retry.max),
-                       .numbers = {{"left_us", left.us}, {"rerun", workload.retries}},
-                       .names = {}});
+    reasons.push_back(
+        {.code = ReasonCode::kBackOff,
+         .text = fmt::format("pauses after attempt {} failed, for another {} (rerun {} of {})", workload.attempt_count,
+                             wait_words(left), workload.retries, workload.spec.retry.max),
+         .numbers = {{"left_us", left.us}, {"rerun", workload.retries}},
+         .names = {}});
   }
 }
 

@@ -46,7 +46,8 @@ Reason too_little(const Inquiry& inquiry, Beside what) {
   int64_t asked = cpu ? resources.cpu.milli : resources.memory.count;
   auto words = [&](int64_t amount) { return amount_words(cpu ? Resource::kCpu : Resource::kMemory, amount); };
   Reason reason{.code = cpu ? ReasonCode::kNoCpu : ReasonCode::kNoMemory};
-  reason.numbers = {{cpu ? "needed_milli" : "needed_bytes", asked}, {cpu ? "largest_milli" : "largest_bytes", most.amount}};
+  reason.numbers = {{cpu ? "needed_milli" : "needed_bytes", asked},
+                    {cpu ? "largest_milli" : "largest_bytes", most.amount}};
   if (!most.node.empty()) reason.names = {{"node", most.node.text}};
   std::string each = inquiry.replicas() == 1 ? "" : fmt::format(" for each of {} replicas", inquiry.replicas());
   if (most.node.empty())

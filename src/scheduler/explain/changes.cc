@@ -89,12 +89,12 @@ class Finder {
   void gpu_memory() {
     const GpuRequest& gpu = inquiry_.spec().resources.gpu;
     if (gpu.form != GpuForm::kMemory) return;
-    auto found = largest(1, (gpu.memory.count - 1) / kMebibyte, [](WorkloadSpec& spec, int64_t n) {
-      spec.resources.gpu.memory = mebibytes(n);
-    });
+    auto found = largest(1, (gpu.memory.count - 1) / kMebibyte,
+                         [](WorkloadSpec& spec, int64_t n) { spec.resources.gpu.memory = mebibytes(n); });
     if (!found) return;
     add(Dimension::kGpuMemory, gpu.memory.count, mebibytes(*found).count,
-        fmt::format("ask for {} of GPU memory instead of {}{}", to_text(mebibytes(*found)), to_text(gpu.memory), each()));
+        fmt::format("ask for {} of GPU memory instead of {}{}", to_text(mebibytes(*found)), to_text(gpu.memory),
+                    each()));
   }
 
   void cpu() {
@@ -107,9 +107,8 @@ class Finder {
 
   void memory() {
     Bytes asked = inquiry_.spec().resources.memory;
-    auto found = largest(0, (asked.count - 1) / kMebibyte, [](WorkloadSpec& spec, int64_t n) {
-      spec.resources.memory = mebibytes(n);
-    });
+    auto found = largest(0, (asked.count - 1) / kMebibyte,
+                         [](WorkloadSpec& spec, int64_t n) { spec.resources.memory = mebibytes(n); });
     if (asked.count == 0 || !found) return;
     add(Dimension::kMemory, asked.count, mebibytes(*found).count,
         fmt::format("ask for {} of memory instead of {}{}", to_text(mebibytes(*found)), to_text(asked), each()));

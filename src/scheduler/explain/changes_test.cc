@@ -45,7 +45,8 @@ class Truth {
     int64_t parts = gpu.count;
     if (gpu.form == GpuForm::kDevices) {
       parts = 1;
-      auto found = largest(range(1, gpu.count), gpu.count, [](WorkloadSpec& spec, int64_t n) { spec.resources.gpu.count = n; });
+      auto found =
+          largest(range(1, gpu.count), gpu.count, [](WorkloadSpec& spec, int64_t n) { spec.resources.gpu.count = n; });
       if (found) return *found * 1000;
     }
     auto found = largest(range(10, 999), gpu.share.milli, [parts](WorkloadSpec& spec, int64_t milli) {
@@ -56,7 +57,8 @@ class Truth {
   std::optional<int64_t> gpu_memory() const {
     if (spec_.resources.gpu.form != GpuForm::kMemory) return std::nullopt;
     int64_t asked = spec_.resources.gpu.memory.count >> 20;
-    auto found = largest(range(1, asked), asked, [](WorkloadSpec& spec, int64_t n) { spec.resources.gpu.memory = mebibytes(n); });
+    auto found = largest(range(1, asked), asked,
+                         [](WorkloadSpec& spec, int64_t n) { spec.resources.gpu.memory = mebibytes(n); });
     return found ? std::optional(*found << 20) : std::nullopt;
   }
   // Where the answer can change: what is free on a node or under a limit, split evenly.
@@ -125,7 +127,8 @@ class Truth {
   }
 
   // Whether it starts when one amount of the tree is another one.
-  bool starts_with(const TreeName& at, const QuotaKey& key, std::optional<int64_t> limit, std::optional<int64_t> guaranteed) const {
+  bool starts_with(const TreeName& at, const QuotaKey& key, std::optional<int64_t> limit,
+                   std::optional<int64_t> guaranteed) const {
     State changed = state_;
     Quota& quota = changed.tree.at_mutable(at).mutate().quotas[key];
     if (limit) quota.limit = limit;
@@ -174,7 +177,8 @@ class Truth {
     if (key.resource == Resource::kCpu) return spec_.resources.cpu.milli;
     if (key.resource == Resource::kMemory) return spec_.resources.memory.count;
     const GpuRequest& gpu = spec_.resources.gpu;
-    return gpu.form == GpuForm::kMemory ? share_of_memory(gpu.memory, mebibytes(200)).milli : gpu.share.milli * gpu.count;
+    return gpu.form == GpuForm::kMemory ? share_of_memory(gpu.memory, mebibytes(200)).milli
+                                        : gpu.share.milli * gpu.count;
   }
 
   const State& state_;

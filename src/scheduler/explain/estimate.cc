@@ -67,7 +67,8 @@ Estimate estimate_start(const Inquiry& inquiry) {
   Instant eligible = inquiry.workload != nullptr ? std::max(inquiry.workload->eligible_from, now) : now;
   if (can_start(inquiry)) return {eligible, eligible > now ? "when its back-off ends" : "in the next pass"};
   if (inquiry.claim != nullptr)
-    return {std::max(inquiry.claim->expires - kClaimSpare, now), "when those that make way for it have left, at the latest"};
+    return {std::max(inquiry.claim->expires - kClaimSpare, now),
+            "when those that make way for it have left, at the latest"};
   if (auto start = start_by_limits(inquiry))
     return {std::max(*start, eligible), "when declared duration limits have ended what is in its way, at the latest"};
   return {std::nullopt, "no estimates yet: what is in its way declares no duration limit that would free enough"};

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "scheduler/claims.h"
 #include "scheduler/eviction/search.h"
 #include "scheduler/explain/changes.h"
@@ -29,7 +27,7 @@ Explanation explain(const View& view, const Applicant& applicant, const Workload
   inquiry.too_disruptive = is_too_disruptive(overlay, applicant, stock);
   Explanation explanation{.reasons = find_reasons(inquiry)};
   explain_queue(inquiry, explanation.reasons);
-  std::ranges::stable_sort(explanation.reasons, {}, &Reason::code);
+  explanation.reasons = in_order(std::move(explanation.reasons));
   if (explanation.reasons.empty()) {
     explanation.expected_start = view.now;
     return explanation;

@@ -16,9 +16,9 @@ struct FreeRoom {
   Most gpu_on_node{};     // thousandths; whole free devices only, when whole ones are asked for
   Most gpu_on_device{};
   Most memory_on_device{};  // bytes
-  Most cpu{};             // on one node, whatever GPUs it has
+  Most cpu{};               // on one node, whatever GPUs it has
   Most memory{};
-  Most cpu_beside{};      // on one node with devices for a replica
+  Most cpu_beside{};  // on one node with devices for a replica
   Most memory_beside{};
 };
 

@@ -77,9 +77,8 @@ Reason fragmented(const FreeRoom& room, const Inquiry& inquiry) {
   bool part = inquiry.spec().resources.gpu.form != GpuForm::kDevices && inquiry.spec().resources.gpu.count == 1;
   const Most& most = part ? room.gpu_on_device : room.gpu_on_node;
   Reason reason{.code = ReasonCode::kFragmented};
-  reason.numbers = {{"free_milli", room.gpu_milli},
-                    {"needed_milli", needed(inquiry).milli},
-                    {"largest_milli", most.amount}};
+  reason.numbers = {
+      {"free_milli", room.gpu_milli}, {"needed_milli", needed(inquiry).milli}, {"largest_milli", most.amount}};
   reason.names = {{"node", most.node.text}};
   reason.text = fmt::format("{} free in all, but not together: asks for {}{}, and the most on one {} is {}, on node {}",
                             gpu_words({room.gpu_milli}), request_of_all(inquiry), where_words(inquiry),

@@ -9,8 +9,8 @@ bool can_start(const Inquiry& inquiry) {
   // Counting is much quicker than placing, and most answers are no.
   if (replicas_with(inquiry, inquiry.spec().resources) < inquiry.replicas()) return false;
   Overlay::Mark mark = inquiry.overlay.checkpoint();
-  bool placed =
-      place_gang(inquiry.overlay, inquiry.applicant, Hold::kHeld, {.first = 0, .count = inquiry.replicas()}).has_value();
+  bool placed = place_gang(inquiry.overlay, inquiry.applicant, Hold::kHeld, {.first = 0, .count = inquiry.replicas()})
+                    .has_value();
   inquiry.overlay.rollback(mark);
   return placed;
 }

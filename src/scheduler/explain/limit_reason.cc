@@ -19,14 +19,15 @@ Reason reason_of(ReasonCode code, const Inquiry& inquiry, const TreeNode& node, 
   if (!bound.key.model.empty()) reason.names["model"] = bound.key.model.text;
   auto words = [&](int64_t amount) { return amount_words(bound.key.resource, amount); };
   if (code == ReasonCode::kGuaranteeNeeded) {
-    reason.text = fmt::format("production must fit inside the guarantee of {} {}: {} guaranteed {}, production holds {}, "
-                              "this needs {}",
-                              to_text(node.kind), node.name.text, words(bound.amount), key_words(bound.key),
-                              words(bound.held), words(needed));
+    reason.text = fmt::format(
+        "production must fit inside the guarantee of {} {}: {} guaranteed {}, production holds {}, "
+        "this needs {}",
+        to_text(node.kind), node.name.text, words(bound.amount), key_words(bound.key), words(bound.held),
+        words(needed));
   } else {
-    reason.text = fmt::format("{} {} is limited to {} {} and holds {}; this needs {}", to_text(node.kind),
-                              node.name.text, words(bound.amount), key_words(bound.key), words(bound.held),
-                              words(needed));
+    reason.text =
+        fmt::format("{} {} is limited to {} {} and holds {}; this needs {}", to_text(node.kind), node.name.text,
+                    words(bound.amount), key_words(bound.key), words(bound.held), words(needed));
   }
   return reason;
 }

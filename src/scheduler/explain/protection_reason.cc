@@ -41,21 +41,20 @@ class Outranked {
     if (guarantee_.count > 0) {
       const Workload& example = *guarantee_.example;
       auto line = inquiry_.stock.lines().of(example.spec.project).position(example.id, {});
-      std::string text = fmt::format("{} could make room, but stand{} inside the guarantee of {} project: {} of project "
-                                     "{}, which has {} guaranteed {}",
-                                     count_words(guarantee_.count, "workload"), guarantee_.count == 1 ? "s" : "",
-                                     guarantee_.count == 1 ? "its" : "their", workload_words(example),
-                                     example.spec.project.text, amount_words(line.key.resource, line.guaranteed),
-                                     key_words(line.key));
+      std::string text = fmt::format(
+          "{} could make room, but stand{} inside the guarantee of {} project: {} of project "
+          "{}, which has {} guaranteed {}",
+          count_words(guarantee_.count, "workload"), guarantee_.count == 1 ? "s" : "",
+          guarantee_.count == 1 ? "its" : "their", workload_words(example), example.spec.project.text,
+          amount_words(line.key.resource, line.guaranteed), key_words(line.key));
       reasons.push_back(reason("guarantee", guarantee_, std::move(text)));
     }
     if (min_runtime_.count > 0) {
       const Workload& example = *min_runtime_.example;
-      std::string text =
-          fmt::format("{} of lower priority could make room, but {} not yet run for {} min_runtime: {} asked for {}",
-                      count_words(min_runtime_.count, "workload"), min_runtime_.count == 1 ? "has" : "have",
-                      min_runtime_.count == 1 ? "its" : "their", workload_words(example),
-                      to_text(example.spec.min_runtime));
+      std::string text = fmt::format(
+          "{} of lower priority could make room, but {} not yet run for {} min_runtime: {} asked for {}",
+          count_words(min_runtime_.count, "workload"), min_runtime_.count == 1 ? "has" : "have",
+          min_runtime_.count == 1 ? "its" : "their", workload_words(example), to_text(example.spec.min_runtime));
       reasons.push_back(reason("min_runtime", min_runtime_, std::move(text)));
     }
   }
@@ -76,7 +75,8 @@ class Outranked {
     auto is_above_line = [&](const Workload& victim) {
       return inquiry_.stock.lines().of(victim.spec.project).is_above(victim.id, {});
     };
-    Judgement judgement = judge_eviction(inquiry_.applicant, workload, std::cref(is_above_line), inquiry_.overlay.now());
+    Judgement judgement =
+        judge_eviction(inquiry_.applicant, workload, std::cref(is_above_line), inquiry_.overlay.now());
     switch (judgement.protection) {
       case Protection::kProduction:
       case Protection::kRank: return;

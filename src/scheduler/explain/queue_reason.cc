@@ -62,12 +62,12 @@ void explain_queue(const Inquiry& inquiry, Reasons& reasons) {
   if (ahead.count == 0) return;
   const Workload& nearest = *ahead.nearest;
   const std::string& project = inquiry.spec().project.text;
-  reasons.push_back({.code = ReasonCode::kBehind,
-                     .text = fmt::format("number {} in the queue of project {}; just before it is {}, which {}",
-                                         ahead.count + 1, project, workload_words(nearest),
-                                         advantage(wait_key(nearest), ours, inquiry.overlay.now())),
-                     .numbers = {{"position", ahead.count + 1}},
-                     .names = {{"project", project}, {"workload", to_text(nearest.id)}}});
+  reasons.push_back(
+      {.code = ReasonCode::kBehind,
+       .text = fmt::format("number {} in the queue of project {}; just before it is {}, which {}", ahead.count + 1,
+                           project, workload_words(nearest), advantage(wait_key(nearest), ours, inquiry.overlay.now())),
+       .numbers = {{"position", ahead.count + 1}},
+       .names = {{"project", project}, {"workload", to_text(nearest.id)}}});
 }
 
 }  // namespace moulin

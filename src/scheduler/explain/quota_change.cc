@@ -52,14 +52,14 @@ std::optional<Change> change_at(const Inquiry& inquiry, size_t level, BoundKind 
     std::optional<int64_t> amount = smallest_amount(inquiry, level, bound, kind);
     if (!amount) continue;
     std::string_view what = kind == BoundKind::kLimit ? "limit" : "guarantee";
-    return Change{.dimension = Dimension::kQuota,
-                  .from = bound.amount,
-                  .to = *amount,
-                  .at = node.name.text,
-                  .text = fmt::format("raise the {} of {} {} {} from {} to {}", what, to_text(node.kind),
-                                      node.name.text, key_words(bound.key),
-                                      amount_words(bound.key.resource, bound.amount),
-                                      amount_words(bound.key.resource, *amount))};
+    return Change{
+        .dimension = Dimension::kQuota,
+        .from = bound.amount,
+        .to = *amount,
+        .at = node.name.text,
+        .text = fmt::format("raise the {} of {} {} {} from {} to {}", what, to_text(node.kind), node.name.text,
+                            key_words(bound.key), amount_words(bound.key.resource, bound.amount),
+                            amount_words(bound.key.resource, *amount))};
   }
   return std::nullopt;
 }

@@ -9,8 +9,9 @@ namespace {
 // The tree leaves room in one place and the hardware in another, and neither blocks alone.
 Reason nowhere_both(const Inquiry& inquiry) {
   return {.code = ReasonCode::kNoCapacity,
-          .text = "where the limits of its project and ancestors leave room, no device is free; where devices are "
-                  "free, a limit does not leave room",
+          .text =
+              "where the limits of its project and ancestors leave room, no device is free; where devices are "
+              "free, a limit does not leave room",
           .numbers = {},
           .names = {{"project", inquiry.spec().project.text}}};
 }
@@ -38,8 +39,14 @@ Reasons find_reasons(const Inquiry& inquiry) {
   explain_back_off(inquiry, reasons);
   if (!starts) explain_nodes(inquiry, reasons);
   explain_engine(inquiry, reasons);
-  std::ranges::stable_sort(reasons, {}, &Reason::code);
-  return reasons;
+  return in_order(std::move(reasons));
+}
+
+Reasons in_order(Reasons reasons) {
+  Reasons ordered;
+  for (Reason& reason : reasons)
+    ordered.insert(std::ranges::upper_bound(ordered, reason.code, {}, &Reason::code), std::move(reason));
+  return ordered;
 }
 
 std::vector<ReasonCode> codes_of(const Reasons& reasons) {

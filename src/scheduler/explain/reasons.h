@@ -9,6 +9,9 @@ namespace moulin {
 // when it starts as soon as it is its turn.
 Reasons find_reasons(const Inquiry& inquiry);
 
+// By code; those of one code stay as they are.
+Reasons in_order(Reasons reasons);
+
 // The codes, each once, in order.
 std::vector<ReasonCode> codes_of(const Reasons& reasons);
 

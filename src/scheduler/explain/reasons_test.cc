@@ -139,8 +139,7 @@ TEST_CASE("project_limit and ancestor_limit, with the one that must be raised") 
   Explanation why = explain(cluster.view(), id);
   CHECK(codes_of(why.reasons) == Codes{ReasonCode::kProjectLimit});
   CHECK(why.reasons[0].text == "project lab is limited to 3 GPUs in pool default and holds 2 GPUs; this needs 2 GPUs");
-  CHECK(change_text(why, Dimension::kQuota) ==
-        "raise the limit of project lab in pool default from 3 GPUs to 4 GPUs");
+  CHECK(change_text(why, Dimension::kQuota) == "raise the limit of project lab in pool default from 3 GPUs to 4 GPUs");
   cluster.running({.project = "other", .devices = 1});
   CHECK(codes(cluster, id) == Codes{ReasonCode::kProjectLimit, ReasonCode::kAncestorLimit});
   CHECK(change_text(explain(cluster.view(), id), Dimension::kQuota).empty());  // one alone is not enough
@@ -180,9 +179,10 @@ TEST_CASE("protected: by a guarantee, by min_runtime, by the bound of disruption
   cluster.running({.project = "lab", .priority_class = Class::kBatch, .devices = 2});
   WorkloadId id = cluster.submit({.devices = 1});
   CHECK(codes(cluster, id) == Codes{ReasonCode::kNoCapacity, ReasonCode::kProtected});
-  CHECK(text_of(cluster, id, ReasonCode::kProtected) ==
-        "1 workload could make room, but stands inside the guarantee of its project: w-0000000000001 (job-1) of project "
-        "lab, which has 2 GPUs guaranteed in pool default");
+  CHECK(
+      text_of(cluster, id, ReasonCode::kProtected) ==
+      "1 workload could make room, but stands inside the guarantee of its project: w-0000000000001 (job-1) of project "
+      "lab, which has 2 GPUs guaranteed in pool default");
   check_pass_agrees(cluster, id);
 
   Cluster young;
@@ -192,9 +192,10 @@ TEST_CASE("protected: by a guarantee, by min_runtime, by the bound of disruption
   young.submit(spec);
   young.pass();
   WorkloadId urgent = young.submit({.devices = 1, .priority = 1});
-  CHECK(text_of(young, urgent, ReasonCode::kProtected) ==
-        "1 workload of lower priority could make room, but has not yet run for its min_runtime: w-0000000000001 (job-1) "
-        "asked for 5m");
+  CHECK(
+      text_of(young, urgent, ReasonCode::kProtected) ==
+      "1 workload of lower priority could make room, but has not yet run for its min_runtime: w-0000000000001 (job-1) "
+      "asked for 5m");
 
   Cluster large;
   large.node({.name = "n1", .gpus = 8});
@@ -216,8 +217,7 @@ TEST_CASE("claimed_by: whom the room is kept for; the owner is told what it wait
   CHECK(text_of(cluster, other, ReasonCode::kClaimedBy) ==
         "room for it on node n1 is kept for w-0000000000002 (job-2), which others make way for: for at most 2m30s");
   Explanation why = explain(cluster.view(), owner);
-  CHECK(why.reasons.at(0).text ==
-        "its place is kept; it starts when w-0000000000001 (job-1) has left, in 30s at most");
+  CHECK(why.reasons.at(0).text == "its place is kept; it starts when w-0000000000001 (job-1) has left, in 30s at most");
   CHECK(why.expected_start == cluster.state().now + seconds(30));
 }
 
@@ -228,9 +228,10 @@ TEST_CASE("behind: the place in the queue, and who is just before it and why") {
   cluster.submit({.devices = 1, .priority = 3});
   WorkloadId id = cluster.submit({.devices = 1});
   CHECK(codes(cluster, id) == Codes{ReasonCode::kNoCapacity, ReasonCode::kBehind});
-  CHECK(text_of(cluster, id, ReasonCode::kBehind) ==
-        "number 2 in the queue of project default; just before it is w-0000000000002 (job-2), which has priority 3 with "
-        "the hours it waited (this one 0)");
+  CHECK(
+      text_of(cluster, id, ReasonCode::kBehind) ==
+      "number 2 in the queue of project default; just before it is w-0000000000002 (job-2), which has priority 3 with "
+      "the hours it waited (this one 0)");
   WorkloadId batch = cluster.submit({.priority_class = Class::kBatch, .devices = 1});
   CHECK(text_of(cluster, batch, ReasonCode::kBehind) ==
         "number 3 in the queue of project default; just before it is w-0000000000003 (job-3), which has class training "
@@ -275,9 +276,10 @@ TEST_CASE("never_fits and limit_exceeded of a dry run") {
   cluster.quota("default", testing::gpu_key(), {.limit = 1000});
   Explanation why = explain_new(cluster.view(), testing::job({.devices = 3}), {});
   CHECK(codes_of(why.reasons) == Codes{ReasonCode::kNeverFits, ReasonCode::kLimitExceeded});
-  CHECK(why.reasons[0].text ==
-        "no node has that many devices of one model: asked for 3 devices on one node; at most 2 on the largest node. To "
-        "do: ask for fewer devices, or spread them over replicas");
+  CHECK(
+      why.reasons[0].text ==
+      "no node has that many devices of one model: asked for 3 devices on one node; at most 2 on the largest node. To "
+      "do: ask for fewer devices, or spread them over replicas");
   CHECK(change_text(why, Dimension::kShare) == "ask for 1 GPU instead of 3 GPUs");
 }
 

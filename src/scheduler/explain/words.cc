@@ -6,9 +6,7 @@
 
 namespace moulin {
 
-std::string gpu_words(Share share) {
-  return fmt::format("{} GPU{}", to_text(share), share.milli > 1000 ? "s" : "");
-}
+std::string gpu_words(Share share) { return fmt::format("{} GPU{}", to_text(share), share.milli > 1000 ? "s" : ""); }
 
 std::string amount_words(Resource resource, int64_t amount) {
   switch (resource) {

@@ -24,8 +24,7 @@ int64_t replicas_in(const Group& group, const Resources& resources, int64_t each
 }  // namespace
 
 int64_t replicas_on(const NodeRoom& node, const Resources& resources) {
-  return std::min(most_replicas(resources, shape_of(node)),
-                  beside_gpus(node.free_cpu, node.free_memory, resources));
+  return std::min(most_replicas(resources, shape_of(node)), beside_gpus(node.free_cpu, node.free_memory, resources));
 }
 
 int64_t replicas_that_fit(const Room& room, const WorkloadSpec& spec, int64_t enough) {

@@ -45,8 +45,8 @@ class Packing {
       if (++steps_ > kExactStepsMax) return false;
       if (!holds_one(spots_[i])) continue;
       Overlay::Mark mark = overlay_.checkpoint();
-      Placement place = placement_on(overlay_, applicant_.spec.resources, spots_[i].node, spots_[i].model,
-                                     DeviceChoice::kMostRoom);
+      Placement place =
+          placement_on(overlay_, applicant_.spec.resources, spots_[i].node, spots_[i].model, DeviceChoice::kMostRoom);
       overlay_.place(applicant_.account(hold_), place);
       placed_.push_back({{static_cast<int32_t>(span_.first + std::ssize(placed_))}, std::move(place)});
       if (search(i)) return true;

@@ -58,7 +58,10 @@ inline constexpr int64_t kManyReplicas = kReplicasMax + 1;
 int64_t most_replicas(const Resources& resources, const FreeShape& shape);
 
 // How many `amount` holds of `each`; kManyReplicas when nothing is asked.
-struct Portion { int64_t amount = 0; int64_t each = 0; };
+struct Portion {
+  int64_t amount = 0;
+  int64_t each = 0;
+};
 int64_t times(Portion portion);
 
 }  // namespace moulin

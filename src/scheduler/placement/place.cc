@@ -1,6 +1,5 @@
 #include "scheduler/placement/place.h"
 
-#include <functional>
 #include <tuple>
 
 #include "scheduler/limits.h"
@@ -141,15 +140,18 @@ std::optional<Placement> find_place(Overlay& overlay, const Applicant& applicant
   return placement_on(overlay, resources, best->seat.node, best->model, choice);
 }
 
-Placement placement_on(const Overlay& overlay, const Resources& resources, const NodeName& name,
-                       const ModelName& model, DeviceChoice choice) {
+Placement placement_on(const Overlay& overlay, const Resources& resources, const NodeName& name, const ModelName& model,
+                       DeviceChoice choice) {
   Placement placement{.node = name, .grants = {}, .cpu = resources.cpu, .memory = resources.memory};
   if (resources.gpu.form == GpuForm::kNone) return placement;
   std::vector<Part> parts = parts_on(*overlay.room().node(name), resources, model);
   auto count = static_cast<size_t>(resources.gpu.count);
   MOULIN_CHECK(count <= parts.size(), "the shape of a node promises more than its devices");
-  std::ranges::stable_sort(parts, {}, &Part::offer);
-  if (choice == DeviceChoice::kMostRoom) std::ranges::stable_sort(parts, std::greater<>(), &Part::times);
+  bool most_room = choice == DeviceChoice::kMostRoom;
+  std::ranges::sort(parts, [most_room](const Part& a, const Part& b) {
+    if (most_room && a.times != b.times) return a.times > b.times;
+    return std::tie(a.offer, a.slot) < std::tie(b.offer, b.slot);
+  });
   parts.resize(count);
   std::ranges::sort(parts, {}, &Part::slot);
   const Node& node = *overlay.state().node(name);

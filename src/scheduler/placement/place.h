@@ -34,7 +34,7 @@ std::optional<std::vector<ReplicaPlacement>> place_gang(Overlay& overlay, const 
                                                         ReplicaSpan span);
 
 // The place of one replica on devices of `model` of that node. Requires that it fits there.
-Placement placement_on(const Overlay& overlay, const Resources& resources, const NodeName& name,
-                       const ModelName& model, DeviceChoice choice);
+Placement placement_on(const Overlay& overlay, const Resources& resources, const NodeName& name, const ModelName& model,
+                       DeviceChoice choice);
 
 }  // namespace moulin

@@ -13,7 +13,6 @@ find_package(doctest REQUIRED)
 # Headers only, in the compiler's default search path: found here so that a missing
 # package is a clear message now and not an error in the middle of the build.
 find_path(RAPIDJSON_HEADERS rapidjson/document.h REQUIRED)
-find_path(CLI11_HEADERS CLI/CLI.hpp REQUIRED)
 
 find_path(SODIUM_HEADERS sodium.h REQUIRED)
 find_library(SODIUM_LIBRARY sodium REQUIRED)

@@ -17,8 +17,8 @@
 // Encoding: a field is varint(number << 1 | kind) and then, kind 0, a zigzag varint
 // (integers, enums, booleans) or, kind 1, a length and as many bytes (text, structs,
 // lists, maps, optionals, variants). Empty text, lists, maps and optionals are left out
-// where that is the struct's default; integers are always written. Maps are written in order of key. So equal values have
-// equal bytes.
+// where that is the struct's default; integers are always written. Maps are written in
+// order of key. So equal values have equal bytes.
 #pragma once
 
 #include <concepts>

@@ -141,28 +141,40 @@ Violation check_production(const State& after, WorkloadId id, const std::vector<
   return {};
 }
 
-// Leaving victims hold what is claimed until they have left: they are not counted, and
-// what others claim is.
-Violation check_claimed(const State& after, WorkloadId id, const std::vector<ReplicaPlacement>& replicas) {
-  std::map<DeviceKey, Share> taken;
-  each_holder(after, [&](const Workload& workload, const Attempt& attempt, const Replica& replica) {
+using Taken = std::map<DeviceKey, Share>;
+
+void add(Taken& taken, const Placement& placement) {
+  for (const Grant& grant : placement.grants) taken[{placement.node, grant.slot}] += grant.share;
+}
+
+// What is given and claimed. Those who leave for somebody hold what is claimed until they
+// have left: they are not counted, unless it is `id` itself.
+Taken taken_and_claimed(const State& state, WorkloadId id) {
+  Taken taken;
+  each_holder(state, [&](const Workload& workload, const Attempt& attempt, const Replica& replica) {
     bool leaves = attempt.state == AttemptState::kStopping || replica.end_asked;
-    if (leaves && workload.id != id) return;
-    for (const Grant& grant : replica.placement.grants) taken[{replica.placement.node, grant.slot}] += grant.share;
+    if (!leaves || workload.id == id) add(taken, replica.placement);
   });
-  for (const auto& [owner, claim] : after.claims) {
-    if (owner == id) continue;
-    for (const ReplicaPlacement& place : claim->places) {
-      for (const Grant& grant : place.placement.grants) taken[{place.placement.node, grant.slot}] += grant.share;
-    }
+  for (const auto& [owner, claim] : state.claims) {
+    for (const ReplicaPlacement& place : claim->places) add(taken, place.placement);
   }
-  for (const ReplicaPlacement& item : replicas) {
+  return taken;
+}
+
+Violation check_room(const Taken& taken, const std::vector<ReplicaPlacement>& places, std::string_view complaint) {
+  for (const ReplicaPlacement& item : places) {
     for (const Grant& grant : item.placement.grants) {
-      if (taken[{item.placement.node, grant.slot}] > kWholeDevice)
-        return fmt::format("{} starts on {}, which is claimed", name_of(after, id), grant.gpu.text);
+      auto found = taken.find({item.placement.node, grant.slot});
+      if (found != taken.end() && found->second > kWholeDevice)
+        return fmt::format("{} {}, of which {} thousandths are then taken or claimed", complaint, grant.gpu.text,
+                           found->second.milli);
     }
   }
   return {};
+}
+
+Violation check_claimed(const State& after, WorkloadId id, const std::vector<ReplicaPlacement>& replicas) {
+  return check_room(taken_and_claimed(after, id), replicas, name_of(after, id) + " starts on");
 }
 
 Violation check_start_event(const State& before, const State& after, WorkloadId id,
@@ -191,6 +203,16 @@ Violation check_body(const State& before, const event::ReplicasAdded& event, con
   if (live > workload.spec.replicas.max)
     return fmt::format("{} grows to {} replicas", name_of(after, event.workload), live);
   return check_start_event(before, after, event.workload, event.replicas);
+}
+
+// The plan showed that its owner starts when the victims have left.
+Violation check_body(const State&, const event::ClaimMade& event, const State& after) {
+  const Claim& claim = event.claim;
+  const Workload& workload = *after.workload(claim.owner);
+  if (std::ssize(claim.places) < workload.spec.replicas.min)
+    return fmt::format("{} claims {} places", name_of(after, claim.owner), claim.places.size());
+  if (claim.expires <= claim.made) return fmt::format("the claim of {} is over at once", name_of(after, claim.owner));
+  return check_room(taken_and_claimed(after, {}), claim.places, name_of(after, claim.owner) + " claims");
 }
 
 // ---- Ends ----

@@ -164,7 +164,7 @@ TEST_CASE("each event that must not happen is seen") {
     SUBCASE("that takes what another one claims") {
       Claim claim{.owner = {5}, .places = {{{0}, {.node = NodeName("n"), .grants = {half(0)}}}}, .victims = {}};
       after.claims.set({5}, Cow<Claim>(claim));
-      complains_of(start_of(broken.workload(1)), "which is claimed");
+      complains_of(start_of(broken.workload(1)), "1100 thousandths are then taken or claimed");
     }
     SUBCASE("on a cordoned node") {
       before.nodes.at_mutable(NodeName("n")).mutate().mode = NodeMode::kCordoned;

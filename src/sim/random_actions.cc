@@ -209,6 +209,8 @@ void change_gpu(RandomCluster& cluster) {
 void register_node(RandomCluster& cluster) {
   Node node = cluster.one_of(cluster.nodes);
   node.labels["rack"] = "r" + std::to_string(cluster.rng.below(3));
+  if (cluster.rng.chance(200)) node.pool = PoolName(cluster.rng.chance(500) ? "default" : "second");
+  if (cluster.rng.chance(50)) node.gpus.pop_back();
   give(cluster, command::RegisterNode{node});
 }
 

@@ -10,47 +10,23 @@
 // writes down the time. The limit is the same program started by a bare posix_spawn with
 // an empty environment, in turn with ours. FOLDER is for the attempts; default: the
 // current folder.
-#include <fmt/format.h>
-#include <spawn.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 
-#include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <vector>
 
 #include "base/check.h"
 #include "engine/local/local_engine.h"
+#include "first_instruction.h"
 
 namespace {
 
 using namespace moulin;
+using namespace moulin::bench;
 
 constexpr int kStarts = 300;
-
-int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
-
-int64_t read_stamp(const std::string& path) {
-  int64_t stamp = 0;
-  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(&stamp), sizeof stamp);
-  MOULIN_CHECK(stamp > 0, "the program wrote its time");
-  std::filesystem::remove(path);
-  return stamp;
-}
-
-double bare_ms(const std::string& program, const std::string& stamp) {
-  const char* arguments[] = {program.c_str(), stamp.c_str(), nullptr};
-  char* environment[] = {nullptr};
-  int64_t asked = now_ns();
-  pid_t pid = 0;
-  MOULIN_CHECK(::posix_spawn(&pid, program.c_str(), nullptr, nullptr, const_cast<char**>(arguments), environment) == 0);
-  ::waitpid(pid, nullptr, 0);
-  return static_cast<double>(read_stamp(stamp) - asked) / 1e6;
-}
 
 class Exits {
  public:
@@ -74,19 +50,9 @@ class Exits {
   int count_ = 0;
 };
 
-void print(const char* name, double value, double goal, double limit) {
-  fmt::print("{{\"name\":\"{}\",\"value\":{:.3f},\"unit\":\"ms\",\"better\":\"lower\",", name, value);
-  fmt::print("\"goal\":{:.0f},\"limit\":{:.3f}}}\n", goal, limit);
-}
-
-double at(std::vector<double>& values, int per_cent) {
-  std::ranges::sort(values);
-  return values[std::min(values.size() - 1, values.size() * static_cast<size_t>(per_cent) / 100)];
-}
-
 void measure(const std::string& folder, const std::filesystem::path& build) {
   std::string program = (build / "tests/first_instruction").string();
-  std::string stamp = folder + "/stamp";
+  Stamps stamps(folder + "/stamp");
   Exits exits;
   auto engine = LocalEngine::open({.data_folder = folder,
                                    .shim_command = {(build / "moulin").string(), "shim"},
@@ -96,21 +62,21 @@ void measure(const std::string& folder, const std::filesystem::path& build) {
   std::vector<double> ours;
   std::vector<double> bare;
   for (int i = 1; i <= kStarts; ++i) {
-    bare.push_back(bare_ms(program, stamp));
+    bare.push_back(bare_ms(program, stamps));
     ReplicaLaunch launch;
     launch.key = {.workload = {.number = static_cast<uint64_t>(i)}, .attempt = {.value = 1}};
     launch.token = "bench";
-    launch.argv = {program, stamp};
+    launch.argv = {program, stamps.path()};
     launch.working_folder = folder;
     ReplicaKey key = launch.key;
     int64_t asked = now_ns();
     (*engine)->start(std::move(launch));
+    ours.push_back(static_cast<double>(stamps.next_ns() - asked) / 1e6);
     exits.wait_for(i);
-    ours.push_back(static_cast<double>(read_stamp(stamp) - asked) / 1e6);
     (*engine)->release(key, "bench");
   }
-  print("start_engine_p50_ms", at(ours, 50), 4, at(bare, 50));
-  print("start_engine_p99_ms", at(ours, 99), 15, at(bare, 99));
+  print_ms({.name = "start_engine_p50_ms", .value = percentile(ours, 50), .goal = 4, .limit = percentile(bare, 50)});
+  print_ms({.name = "start_engine_p99_ms", .value = percentile(ours, 99), .goal = 15, .limit = percentile(bare, 99)});
 }
 
 }  // namespace

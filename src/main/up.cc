@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "cli/access.h"
+#include "cli/console.h"
 #include "cli/terminal.h"
 #include "engine/gpu/find_gpus.h"
 #include "engine/gpu/host.h"
@@ -178,8 +179,8 @@ void announce(const Server& server, const UpOptions& options) {
 }
 
 int fail(const Error& error) {
-  std::fprintf(stderr, "moulin up: %s\n", error.to_text().c_str());
-  return error.code == Code::kInvalid ? 2 : 1;
+  std::fputs(error_text(error, View{}).c_str(), stderr);
+  return exit_status(error.code);
 }
 
 }  // namespace

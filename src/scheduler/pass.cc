@@ -101,7 +101,10 @@ void Pass::serve_one(const Workload& workload) {
 }
 
 std::vector<ReasonCode> Pass::blockers(const Applicant& applicant, const Workload& workload) {
-  return codes_of(find_reasons({overlay_, applicant, &workload, stock(), too_disruptive_}));
+  Inquiry inquiry{overlay_, applicant, &workload, stock()};
+  inquiry.too_disruptive = too_disruptive_;
+  inquiry.detail = Detail::kCodes;
+  return codes_of(find_reasons(inquiry));
 }
 
 bool Pass::start(const Applicant& applicant) {

@@ -36,8 +36,9 @@ bool blocks(const Inquiry& inquiry, Beside what) {
 }
 
 Reason too_little(const Inquiry& inquiry, Beside what) {
-  FreeRoom room = free_room(inquiry);
   bool cpu = what == Beside::kCpu;
+  if (inquiry.codes_only()) return {.code = cpu ? ReasonCode::kNoCpu : ReasonCode::kNoMemory};
+  FreeRoom room = free_room(inquiry);
   const Resources& resources = inquiry.spec().resources;
   const Most& beside = cpu ? room.cpu_beside : room.memory_beside;
   const Most& anywhere = cpu ? room.cpu : room.memory;

@@ -32,15 +32,11 @@ void add_devices(FreeRoom& room, const Inquiry& inquiry, const FreeShape& shape,
 }  // namespace
 
 FreeRoom free_room(const Inquiry& inquiry) {
-  FreeRoom room;
+  FreeRoom room{.gpu_milli = free_gpu_milli(inquiry)};
   const Resources& resources = inquiry.spec().resources;
   for (const auto& [shape, group] : inquiry.overlay.room().groups()) {
     if (!may_use_pool(inquiry.spec(), shape.pool)) continue;
     add_devices(room, inquiry, shape, group->begin()->first.node);
-    for (const OfferCount& entry : shape.offers) {
-      if (may_use_model(resources, entry.offer.model))
-        room.gpu_milli += entry.offer.free.milli * entry.count * static_cast<int64_t>(group->size());
-    }
     bool fits = most_replicas(resources, shape) > 0;
     for (const auto& [seat, memory] : *group) {
       raise(room.cpu, seat.free_cpu.milli, seat.node);
@@ -50,6 +46,18 @@ FreeRoom free_room(const Inquiry& inquiry) {
     }
   }
   return room;
+}
+
+int64_t free_gpu_milli(const Inquiry& inquiry) {
+  int64_t total = 0;
+  for (const auto& [shape, group] : inquiry.overlay.room().groups()) {
+    if (!may_use_pool(inquiry.spec(), shape.pool)) continue;
+    for (const OfferCount& entry : shape.offers) {
+      if (may_use_model(inquiry.spec().resources, entry.offer.model))
+        total += entry.offer.free.milli * entry.count * static_cast<int64_t>(group->size());
+    }
+  }
+  return total;
 }
 
 }  // namespace moulin

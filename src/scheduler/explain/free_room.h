@@ -22,6 +22,10 @@ struct FreeRoom {
   Most memory_beside{};
 };
 
+// Looks at all nodes.
 FreeRoom free_room(const Inquiry& inquiry);
+
+// FreeRoom::gpu_milli alone, from the shapes.
+int64_t free_gpu_milli(const Inquiry& inquiry);
 
 }  // namespace moulin

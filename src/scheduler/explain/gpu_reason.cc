@@ -110,7 +110,7 @@ void explain_model(const Inquiry& inquiry, Reasons& reasons) {
   resources.gpu_models.clear();
   if (replicas_with(inquiry, resources) < inquiry.replicas()) return;
   Reason reason{.code = ReasonCode::kModelUnavailable};
-  int64_t free = free_room(inquiry).gpu_milli;
+  int64_t free = free_gpu_milli(inquiry);
   reason.numbers = {{"free_milli", free}, {"needed_milli", needed(inquiry).milli}};
   reason.names = {{"model", wanted}};
   reason.text = fmt::format("not enough {} is free ({}), while devices of other models are", wanted, gpu_words({free}));
@@ -121,10 +121,12 @@ void explain_gpu(const Inquiry& inquiry, Reasons& reasons) {
   if (inquiry.spec().resources.gpu.form == GpuForm::kNone) return;
   int64_t fitting = replicas_with(inquiry, gpu_only(inquiry));
   if (fitting >= inquiry.replicas()) return;
-  FreeRoom room = free_room(inquiry);
-  bool enough = room.gpu_milli >= needed(inquiry).milli;
+  int64_t free = free_gpu_milli(inquiry);
+  bool enough = free >= needed(inquiry).milli;
+  bool memory = fitting == 0 && free > 0 && lacks_memory_only(inquiry);
+  FreeRoom room;
+  if (!inquiry.codes_only()) room = free_room(inquiry);
   if (!enough) reasons.push_back(no_capacity(room, inquiry));
-  bool memory = fitting == 0 && room.gpu_milli > 0 && lacks_memory_only(inquiry);
   if (memory) reasons.push_back(no_gpu_memory(room, inquiry));
   if (enough && !memory) reasons.push_back(fragmented(room, inquiry));
 }

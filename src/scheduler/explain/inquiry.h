@@ -10,6 +10,10 @@
 
 namespace moulin {
 
+// Whether reasons need their sentences and numbers, or only their codes, which are found
+// much more quickly.
+enum class Detail { kSentences, kCodes };
+
 // References must outlive it. Whoever is asked leaves the overlay as it was.
 struct Inquiry {
   Overlay& overlay;  // without the applicant's own claim
@@ -18,6 +22,8 @@ struct Inquiry {
   UnitStock& stock;                    // of that overlay
   bool too_disruptive = false;         // an eviction was found and given up for that
   const Claim* claim = nullptr;        // its own; nullptr: none
+  Detail detail = Detail::kSentences;
+  bool codes_only() const { return detail == Detail::kCodes; }
   const WorkloadSpec& spec() const { return applicant.spec; }
   int64_t replicas() const { return applicant.spec.replicas.min; }
 };

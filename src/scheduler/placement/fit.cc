@@ -8,6 +8,11 @@ namespace moulin {
 
 namespace {
 
+// A quick no, before anything is computed.
+bool is_too_small(const Resources& resources, const Offer& offer) {
+  return resources.gpu.form != GpuForm::kMemory && offer.free < resources.gpu.share;
+}
+
 // Replicas that take one part each of `count` different devices: the most, when device d
 // has room for parts[d].
 int64_t spread_over(const std::vector<int64_t>& parts, int64_t count) {
@@ -27,14 +32,26 @@ int64_t spread_over(const std::vector<int64_t>& parts, int64_t count) {
   return low;
 }
 
-int64_t most_on_model(const Resources& resources, const FreeShape& shape, const ModelName& model) {
-  std::vector<int64_t> parts;
+// How often each device of the model has room for its part of a replica, device by device.
+template <class Use>
+void for_each_part(const Resources& resources, const FreeShape& shape, const ModelName& model, Use use) {
   for (const OfferCount& entry : shape.offers) {
-    if (entry.offer.model != model) continue;
+    if (is_too_small(resources, entry.offer) || entry.offer.model != model) continue;
     std::optional<DeviceNeed> need = need_on(resources, entry.offer);
-    if (!need || !holds(entry.offer, *need)) continue;
-    parts.insert(parts.end(), static_cast<size_t>(entry.count), times_on(entry.offer, *need));
+    if (need && holds(entry.offer, *need)) use(times_on(entry.offer, *need), entry.count);
   }
+}
+
+int64_t most_on_model(const Resources& resources, const FreeShape& shape, const ModelName& model) {
+  if (resources.gpu.count == 1 || resources.gpu.form == GpuForm::kDevices) {
+    int64_t parts = 0;
+    for_each_part(resources, shape, model, [&](int64_t times, int64_t devices) { parts += times * devices; });
+    return parts / resources.gpu.count;
+  }
+  std::vector<int64_t> parts;
+  for_each_part(resources, shape, model, [&](int64_t times, int64_t devices) {
+    parts.insert(parts.end(), static_cast<size_t>(devices), times);
+  });
   return spread_over(parts, resources.gpu.count);
 }
 
@@ -67,12 +84,15 @@ int64_t times_on(const Offer& offer, const DeviceNeed& need) {
 }
 
 std::optional<Fit> fit(const Resources& resources, const FreeShape& shape, const ModelName& model) {
-  Fit result{.score = {.node_left = shape.free_milli()}, .total = {}};
-  if (resources.gpu.form == GpuForm::kNone) return result;
+  Fit result;
+  if (resources.gpu.form == GpuForm::kNone) {
+    result.score.node_left = shape.free_milli();
+    return result;
+  }
   int64_t missing = resources.gpu.count;
   for (const OfferCount& entry : shape.offers) {
     const Offer& offer = entry.offer;
-    if (offer.model != model) continue;
+    if (is_too_small(resources, offer) || offer.model != model) continue;
     std::optional<DeviceNeed> need = need_on(resources, offer);
     if (!need || !holds(offer, *need)) continue;
     int64_t taken = std::min(missing, entry.count);
@@ -84,7 +104,7 @@ std::optional<Fit> fit(const Resources& resources, const FreeShape& shape, const
     if (missing == 0) break;
   }
   if (missing > 0) return std::nullopt;
-  result.score.node_left -= result.total.milli;
+  result.score.node_left = shape.free_milli() - result.total.milli;
   return result;
 }
 
@@ -103,6 +123,11 @@ int64_t times(Portion portion) {
 
 int64_t most_replicas(const Resources& resources, const FreeShape& shape) {
   if (resources.gpu.form == GpuForm::kNone) return kManyReplicas;
+  if (shape.offers.empty()) return 0;
+  const ModelName& first = shape.offers.front().offer.model;
+  auto alike = [&](const OfferCount& entry) { return entry.offer.model == first; };
+  if (std::ranges::all_of(shape.offers, alike))
+    return may_use_model(resources, first) ? most_on_model(resources, shape, first) : 0;
   int64_t most = 0;
   for (const ModelName& model : models_of(shape)) {
     if (may_use_model(resources, model)) most += most_on_model(resources, shape, model);

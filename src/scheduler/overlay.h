@@ -47,9 +47,9 @@ class Overlay {
   Instant now() const { return view_.now; }
   const Room& room() const { return room_; }
 
-  // Nodes looked at since it was made.
+  // Free shapes and nodes looked at since it was made: what a pass is bounded by.
   int64_t touched() const { return touched_; }
-  void touch(int64_t nodes) { touched_ += nodes; }
+  void touch(int64_t more) { touched_ += more; }
 
  private:
   struct Change {

@@ -85,6 +85,7 @@ void Pass::serve(WorkloadId id) {
 
 void Pass::serve_one(const Workload& workload) {
   ++plan_.counts.workloads_examined;
+  overlay_.touch(1);
   const TreeName& project = workload.spec.project;
   Applicant applicant{workload.spec, overlay_.path(project), workload.id};
   bool has_claim = overlay_.claim_of(workload.id) != nullptr;

@@ -22,7 +22,7 @@ struct View {
 // `complete = false`; the next pass goes on with the workloads not yet examined, when it
 // is told in `skip` how many that wait were examined before: those in Plan::waits.
 struct PassBudget {
-  int64_t candidates_max = 200'000;   // nodes looked at
+  int64_t candidates_max = 200'000;   // workloads, free shapes and nodes looked at
   int64_t starts_max = 1'000;
   int64_t evictions_max = 1'000;
   int64_t skip = 0;                   // waiting workloads, in order, that need no second look

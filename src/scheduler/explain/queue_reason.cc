@@ -1,6 +1,8 @@
 // Who of its project is served first.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "scheduler/explain/inquiry.h"
 #include "scheduler/explain/words.h"
 #include "scheduler/queue.h"
@@ -11,24 +13,31 @@ namespace {
 
 struct Ahead {
   int64_t count = 0;
-  const Workload* nearest = nullptr;
+  const Workload* nearest = nullptr;  // that may start now
 };
 
-// Those that wait, may start now and come first.
+// Of the last before it, so many are remembered, in case the nearest ones pause.
+constexpr size_t kRemembered = 16;
+
 Ahead ahead_of(const Inquiry& inquiry, const WaitKey& key) {
   Ahead ahead;
-  const State& state = inquiry.overlay.state();
+  Instant now = inquiry.overlay.now();
   const Cow<WaitQueue>* queue = inquiry.overlay.index().waiting().find(inquiry.spec().project);
   if (queue == nullptr) return ahead;
+  // At the top of its class the order of the keys is not the order of service.
+  bool at_top = effective_priority(key, now) == kPriorityTop;
+  std::vector<WaitKey> last;
   for (const auto& [other, member] : **queue) {
-    if (other.id == key.id || !is_served_before(other, key, inquiry.overlay.now())) {
-      if (key < other) break;
-      continue;
-    }
-    const Workload& workload = *state.workload(other.id);
-    if (workload.eligible_from > inquiry.overlay.now()) continue;
+    if (!at_top && !(other < key)) break;
+    if (other.id == key.id || (at_top && !is_served_before(other, key, now))) continue;
     ++ahead.count;
-    ahead.nearest = &workload;
+    if (last.size() == kRemembered) last.erase(last.begin());
+    last.push_back(other);
+  }
+  if (at_top) std::ranges::sort(last, [now](const auto& a, const auto& b) { return is_served_before(a, b, now); });
+  for (const WaitKey& other : last) {
+    const Workload& workload = *inquiry.overlay.state().workload(other.id);
+    if (workload.eligible_from <= now) ahead.nearest = &workload;
   }
   return ahead;
 }
@@ -59,7 +68,7 @@ WaitKey key_of(const Inquiry& inquiry) {
 void explain_queue(const Inquiry& inquiry, Reasons& reasons) {
   WaitKey ours = key_of(inquiry);
   Ahead ahead = ahead_of(inquiry, ours);
-  if (ahead.count == 0) return;
+  if (ahead.nearest == nullptr) return;
   const Workload& nearest = *ahead.nearest;
   const std::string& project = inquiry.spec().project.text;
   reasons.push_back(

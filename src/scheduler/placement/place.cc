@@ -71,6 +71,7 @@ std::optional<Candidate> best_among(Overlay& overlay, const Applicant& applicant
     if (!best || candidate.beats(*best)) best = candidate;
   };
   for (const auto& [shape, group] : overlay.room().groups()) {
+    overlay.touch(1);
     if (!may_use_pool(applicant.spec, shape.pool)) continue;
     if (resources.gpu.form == GpuForm::kNone) {
       consider(shape, *group, {});
@@ -167,12 +168,12 @@ Placement placement_on(const Overlay& overlay, const Resources& resources, const
 
 std::optional<std::vector<ReplicaPlacement>> place_gang(Overlay& overlay, const Applicant& applicant, Hold hold,
                                                         ReplicaSpan span) {
-  // A bound before the search: it may promise too much, never too little.
-  if (most_in_groups(overlay.room(), applicant.spec, span.count) < span.count) return std::nullopt;
+  // Counting is quicker than placing: a gang that hardware can not hold is not tried.
+  bool gang = span.count > 1;
+  if (gang && replicas_that_fit(overlay.room(), applicant.spec, span.count) < span.count) return std::nullopt;
   std::vector<ReplicaPlacement> placed;
   if (place_greedily(overlay, applicant, hold, span, DeviceChoice::kBestFit, placed)) return placed;
-  if (span.count == 1 || replicas_that_fit(overlay.room(), applicant.spec, span.count) < span.count)
-    return std::nullopt;
+  if (!gang) return std::nullopt;
   bool parts_of_several = applicant.spec.resources.gpu.count > 1 && applicant.spec.resources.gpu.share < kWholeDevice;
   if (parts_of_several && place_greedily(overlay, applicant, hold, span, DeviceChoice::kMostRoom, placed))
     return placed;

@@ -18,9 +18,29 @@ bool any(const Attempt& attempt, bool Exit::* flag) {
 }
 
 // A surplus replica that was asked to end does not count for the outcome.
-bool all_clean(const Attempt& attempt) {
-  return std::ranges::all_of(attempt.replicas,
-                             [](const Replica& replica) { return replica.end_asked || replica.exit.clean(); });
+bool is_success(const Attempt& attempt, int64_t minimum) {
+  int64_t clean = 0;
+  bool any_failed = false;
+  for (const Replica& replica : attempt.replicas) {
+    if (replica.end_asked) continue;
+    clean += replica.exit.clean() ? 1 : 0;
+    any_failed = any_failed || (!replica.exit.clean() && !replica.exit.vanished);
+  }
+  return clean >= minimum && !any_failed;
+}
+
+// Members that run, or have done their part.
+int64_t sound_members(const Attempt& attempt) {
+  return std::ranges::count_if(attempt.replicas, [](const Replica& replica) {
+    return !replica.end_asked && (replica.state != ReplicaState::kExited || replica.exit.clean());
+  });
+}
+
+// Whether the end of this replica by itself ends its whole gang.
+bool breaks_gang(const Workload& workload, const Attempt& attempt, const Replica& replica) {
+  if (workload.spec.kind == Kind::kService || replica.exit.clean()) return false;
+  if (attempt.intent != Intent::kNone || replica.end_asked) return false;  // it was asked to, and may do so as it likes
+  return !replica.exit.vanished || sound_members(attempt) < workload.spec.replicas.min;
 }
 
 bool is_rerun(const Workload& workload, Outcome outcome) {
@@ -29,15 +49,18 @@ bool is_rerun(const Workload& workload, Outcome outcome) {
   return wanted && workload.retries < retry.max && workload.attempts.back().cause != Cause::kLimit;
 }
 
-// A replica of a service that ended by itself: another takes its place after a pause.
+// A replica of a service that ended by itself: another takes its place after a pause. Never
+// at once: one that crashes for ever must not fill the state.
 Instant regrow_from(const Case& c, const Workload& workload, const Replica& replica) {
   if (workload.spec.kind != Kind::kService || replica.end_asked) return {};
-  return c.at() + back_off(workload.spec.retry, std::ssize(workload.live()->replicas) - workload.spec.replicas.max);
+  Retry retry = workload.spec.retry;
+  retry.back_off = std::max(retry.back_off, seconds(1));
+  return c.at() + back_off(retry, std::ssize(workload.live()->replicas) - workload.spec.replicas.max);
 }
 
 }  // namespace
 
-Outcome outcome_of(const Attempt& attempt) {
+Outcome outcome_of(const Attempt& attempt, int64_t minimum) {
   switch (attempt.intent) {
     case Intent::kStop: return Outcome::kStopped;
     case Intent::kPreempt: return any(attempt, &Exit::done_file) ? Outcome::kSucceeded : Outcome::kPreempted;
@@ -45,7 +68,7 @@ Outcome outcome_of(const Attempt& attempt) {
     case Intent::kFail: return any(attempt, &Exit::vanished) ? Outcome::kNodeLost : Outcome::kFailed;
     case Intent::kNone: break;
   }
-  if (all_clean(attempt)) return Outcome::kSucceeded;
+  if (is_success(attempt, minimum)) return Outcome::kSucceeded;
   return any(attempt, &Exit::vanished) ? Outcome::kNodeLost : Outcome::kFailed;
 }
 
@@ -99,7 +122,7 @@ void end_replica(Case& c, const Workload& workload, const ReplicaExited& report)
   replica.ended = c.at();
 
   if (all_exited(attempt)) {
-    Outcome outcome = outcome_of(attempt);
+    Outcome outcome = outcome_of(attempt, workload.spec.replicas.min);
     Afterwards after = afterwards(workload, outcome, c.at());
     bool again = outcome == Outcome::kPreempted || outcome == Outcome::kNodeLost;
     c.happens(event::AttemptEnded{.workload = workload.id,
@@ -111,10 +134,7 @@ void end_replica(Case& c, const Workload& workload, const ReplicaExited& report)
                                   .counts_as_retry = after.counts_as_retry});
     return;
   }
-  // A member that was asked to end may do so with any status.
-  bool gang = workload.spec.kind != Kind::kService;
-  bool by_itself = attempt.intent == Intent::kNone && !replica.end_asked;
-  if (gang && by_itself && !report.exit.clean()) return ask_end(c, workload, Intent::kFail, Cause::kGangBelowMinimum);
+  if (breaks_gang(workload, attempt, replica)) return ask_end(c, workload, Intent::kFail, Cause::kGangBelowMinimum);
   if (is_up(workload, attempt)) c.happens(event::AttemptRan{.workload = workload.id, .attempt = attempt.number});
 }
 

@@ -5,16 +5,17 @@
 
 namespace moulin {
 
-// The replica of a live attempt has ended. With the last one the attempt ends; with the
-// first bad one of a gang the others are asked to end.
+// The replica of a live attempt has ended. With the last one the attempt ends. With the
+// first that fails of a gang, or that is lost from its minimum, the others are asked to end.
 void end_replica(Case& c, const Workload& workload, const ReplicaExited& report);
 
 // Whether a starting attempt now runs: its minimum has started. One that has ended since
 // did start; else a quick or a crashing replica would keep the others `starting` for ever.
 bool is_up(const Workload& workload, const Attempt& attempt);
 
-// What an attempt has come to when all its replicas have exited.
-Outcome outcome_of(const Attempt& attempt);
+// What an attempt has come to when all its replicas have exited. `minimum` is that of its
+// replicas: a surplus replica that was lost with its node does not spoil the others' success.
+Outcome outcome_of(const Attempt& attempt, int64_t minimum);
 
 // Where its workload goes from there.
 struct Afterwards {

@@ -55,16 +55,47 @@ TEST_CASE("what the exits of an attempt come to, by what was wanted of it") {
     for (size_t i = 0; i < intents.size(); ++i) {
       CAPTURE(row);
       CAPTURE(to_text(intents[i]));
-      CHECK(outcome_of(ended(intents[i], table[row].exits)) == table[row].outcomes[i]);
+      CHECK(outcome_of(ended(intents[i], table[row].exits), std::ssize(table[row].exits)) == table[row].outcomes[i]);
     }
   }
 }
 
 TEST_CASE("a surplus replica that was asked to end does not count") {
   Attempt attempt = ended(Intent::kNone, {code(0), signal(9)});
-  CHECK(outcome_of(attempt) == Outcome::kFailed);
+  CHECK(outcome_of(attempt, 1) == Outcome::kFailed);
   attempt.replicas[1].end_asked = true;
-  CHECK(outcome_of(attempt) == Outcome::kSucceeded);
+  CHECK(outcome_of(attempt, 1) == Outcome::kSucceeded);
+}
+
+TEST_CASE("a surplus replica that was lost with its node does not spoil the success of the minimum") {
+  Attempt attempt = ended(Intent::kNone, {code(0), vanished(), code(0)});
+  CHECK(outcome_of(attempt, 2) == Outcome::kSucceeded);
+  CHECK(outcome_of(attempt, 3) == Outcome::kNodeLost);
+  attempt.replicas[2].exit = code(1);
+  CHECK(outcome_of(attempt, 1) == Outcome::kNodeLost);
+}
+
+TEST_CASE("a gang goes on without a lost surplus replica, and not without one of its minimum") {
+  TestCluster cluster;
+  WorkloadSpec spec = TestCluster::make_spec("elastic");
+  spec.replicas = {.min = 2, .max = 3};
+  WorkloadId id = cluster.submit(spec);
+  cluster.start(id, 3);
+  for (int32_t i = 0; i < 3; ++i) cluster.must(cluster.started(id, i));
+  CHECK(words_of(cluster.must(cluster.exited(id, 1, vanished()))) == std::vector<std::string>{"replica_ended"});
+  SUBCASE("the others finish") {
+    cluster.end(id, code(0));
+    CHECK(cluster.workload(id).state == WorkloadState::kSucceeded);
+  }
+  SUBCASE("another is lost") {
+    CHECK(words_of(cluster.must(cluster.exited(id, 0, vanished()))) ==
+          std::vector<std::string>{"replica_ended", "end_asked"});
+    CHECK(cluster.workload(id).live()->cause == Cause::kGangBelowMinimum);
+  }
+  SUBCASE("another fails") {
+    CHECK(words_of(cluster.must(cluster.exited(id, 0, code(1)))) ==
+          std::vector<std::string>{"replica_ended", "end_asked"});
+  }
 }
 
 TEST_CASE("where a workload goes after each outcome") {

@@ -18,13 +18,15 @@ struct PearTag {
   static constexpr std::string_view kPrefix = "p-";
 };
 using AppleId = Id<AppleTag>;
+using PearId = Id<PearTag>;
 using AppleName = Name<AppleTag>;
 using PearName = Name<PearTag>;
 using Lap = Number<struct LapTag, int32_t>;
 
 static_assert(!std::is_convertible_v<std::string, AppleName>, "a name is made on purpose");
 static_assert(!std::is_constructible_v<AppleName, PearName>);
-static_assert(!std::is_convertible_v<AppleId, Id<PearTag>>);
+static_assert(!std::is_convertible_v<AppleId, PearId>);
+static_assert(PearTag::kPrefix != AppleTag::kPrefix);
 static_assert(!std::is_convertible_v<AppleId, int>);
 static_assert(!std::is_convertible_v<Lap, int32_t>);
 

@@ -154,10 +154,10 @@ bool LogFollower::read_round() {
   for (Source& source : sources_) {
     LogChunk chunk = source.reader.read_more(kPerRound);
     more = more || chunk.more;
-    for (LogLine& line : chunk.lines) lines.push_back({source.replica, std::move(line)});
+    for (LogLine& line : chunk.lines) lines.push_back({source.replica, lines.size(), std::move(line)});
   }
   bool any = !lines.empty();
-  std::ranges::stable_sort(lines, {}, [](const Line& line) { return line.line.time_us; });
+  std::ranges::sort(lines, {}, [](const Line& line) { return std::pair(line.line.time_us, line.order); });
   send(std::move(lines));
   return any || more;
 }

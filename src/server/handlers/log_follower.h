@@ -32,6 +32,7 @@ class LogFollower : public std::enable_shared_from_this<LogFollower> {
   };
   struct Line {
     int32_t replica = 0;
+    size_t order = 0;  // as it was read
     LogLine line;
   };
 

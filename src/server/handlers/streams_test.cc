@@ -35,7 +35,7 @@ void check_unbroken(TestServer& test, const std::vector<StreamEvent>& events, in
     REQUIRE(event.id == std::to_string(++after));
     Json data = parse_json(event.data).value();
     REQUIRE(test.contract.complaint("Event", data) == "");
-    REQUIRE(data.find("sequence")->integer() == after);
+    REQUIRE(data.find("sequence")->integer().value() == after);
     REQUIRE(data.find("type")->string() == event.type);
   }
 }

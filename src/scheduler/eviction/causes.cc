@@ -2,6 +2,7 @@
 
 #include "scheduler/eviction/higher_class.h"
 #include "scheduler/eviction/higher_priority.h"
+#include "scheduler/limits.h"
 
 namespace moulin {
 
@@ -29,6 +30,18 @@ const GuaranteeLine& GuaranteeLines::of(const TreeName& project) {
   if (found != lines_.end()) return found->second;
   return lines_.emplace(project, GuaranteeLine(overlay_, path_to_root(overlay_.state(), project), departures_))
       .first->second;
+}
+
+bool GuaranteeLines::is_above(const Workload& victim, const Departures& gone) {
+  const TreeName& project = victim.spec.project;
+  QuotaKey key = measured_in(overlay_, victim);
+  auto [inside, is_new] = all_inside_.try_emplace({project, key}, false);
+  if (is_new) {
+    TreePath path = path_to_root(overlay_.state(), project);
+    int64_t held = overlay_.index().room().amount(project, key).held;
+    inside->second = held <= guaranteed(overlay_.state(), overlay_.index(), path, 0, key);
+  }
+  return !inside->second && of(project).is_above(victim.id, gone);
 }
 
 void GuaranteeLines::depart(const TreeName& project, const ReplicaRef& ref) {

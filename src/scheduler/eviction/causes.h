@@ -28,6 +28,9 @@ class GuaranteeLines {
  public:
   GuaranteeLines(const Overlay& overlay, const Departures& departures) : overlay_(overlay), departures_(departures) {}
   const GuaranteeLine& of(const TreeName& project);
+  // Whether some of the victim, which stays, is above the line of its project. Quick where
+  // the whole project is inside its guarantee.
+  bool is_above(const Workload& victim, const Departures& gone);
   // One of that project was asked to leave; it is among the departures from now on.
   void depart(const TreeName& project, const ReplicaRef& ref);
 
@@ -35,6 +38,7 @@ class GuaranteeLines {
   const Overlay& overlay_;
   const Departures& departures_;
   std::map<TreeName, GuaranteeLine> lines_;
+  std::map<std::pair<TreeName, QuotaKey>, bool> all_inside_;  // as the state has it
 };
 
 // Whether some of a workload is above the guarantee line of its project. Asked only where

@@ -19,6 +19,13 @@ int64_t amount_of(const Placement& placement, Resource resource) {
 
 }  // namespace
 
+QuotaKey measured_in(const Overlay& overlay, const Workload& workload) {
+  for (const Replica& replica : workload.attempts.back().replicas) {
+    if (replica.state != ReplicaState::kExited) return key_of(overlay, replica);
+  }
+  return {};
+}
+
 GuaranteeLine::GuaranteeLine(const Overlay& overlay, const TreePath& path, const Departures& departures)
     : overlay_(overlay) {
   std::map<QuotaKey, int64_t> totals;
@@ -27,18 +34,19 @@ GuaranteeLine::GuaranteeLine(const Overlay& overlay, const TreePath& path, const
   for (const auto& [hold, member] : **live) {
     const Workload& workload = *overlay.state().workload(hold.id);
     if (workload.state == WorkloadState::kStopping) continue;
-    std::optional<QuotaKey> key;
+    QuotaKey key = measured_in(overlay, workload);
     int64_t amount = 0;
+    bool any = false;
     for (const Replica& replica : workload.attempts.back().replicas) {
       if (!stays(workload, replica, departures)) continue;
-      if (!key) key = key_of(overlay, replica);
-      amount += amount_of(replica.placement, key->resource);
+      any = true;
+      amount += amount_of(replica.placement, key.resource);
     }
-    if (!key) continue;
-    int64_t& total = totals[*key];
+    if (!any) continue;
+    int64_t& total = totals[key];
     total += amount;
-    entries_[hold.id] = {.key = *key, .up_to = total, .place = entries_.size()};
-    if (!guaranteed_.contains(*key)) guaranteed_[*key] = guaranteed(overlay.state(), overlay.index(), path, 0, *key);
+    entries_[hold.id] = {.key = key, .up_to = total, .place = entries_.size()};
+    if (!guaranteed_.contains(key)) guaranteed_[key] = guaranteed(overlay.state(), overlay.index(), path, 0, key);
   }
 }
 

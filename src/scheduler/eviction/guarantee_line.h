@@ -12,6 +12,9 @@
 
 namespace moulin {
 
+// The key in which a live workload is measured: of its first replica that holds a place.
+QuotaKey measured_in(const Overlay& overlay, const Workload& workload);
+
 class GuaranteeLine {
  public:
   // Of the project whose path it is; what leaves is not counted. The overlay must outlive it.

@@ -19,7 +19,7 @@ const std::vector<const Replica*>& Roster::freed(UnitIndex index) const {
 Judgement Roster::judge(UnitIndex index, const Departures& gone) const {
   auto is_above_line = [&](const Workload& victim) {
     if (gone.empty()) return stock_.is_above_line(index);
-    return stock_.lines().of(victim.spec.project).is_above(victim.id, gone);
+    return stock_.lines().is_above(victim, gone);
   };
   return judge_eviction(applicant_, *unit(index).workload, std::cref(is_above_line), overlay_.now());
 }

@@ -7,6 +7,7 @@
 #include "scheduler/limits.h"
 #include "scheduler/placement/count.h"
 #include "scheduler/placement/place.h"
+#include "scheduler/tree_bounds.h"
 
 namespace moulin {
 
@@ -19,7 +20,7 @@ EvictionSearch::EvictionSearch(Overlay& overlay, const Applicant& applicant, Uni
 
 std::optional<Eviction> EvictionSearch::run() {
   bool nobody_below = !may_outrank_anybody(overlay_.index(), applicant_.spec);
-  if (nobody_below || !solve()) {
+  if (nobody_below || lacks_guarantee() || !solve()) {
     overlay_.rollback(start_);
     return std::nullopt;
   }
@@ -30,6 +31,16 @@ std::optional<Eviction> EvictionSearch::run() {
 
 const NodeRoom& EvictionSearch::room_of(NodeIndex index) const {
   return *overlay_.room().node(stock_.node(index).name);
+}
+
+// Production is measured in production alone, which no eviction changes.
+bool EvictionSearch::lacks_guarantee() const {
+  if (applicant_.spec.priority_class != Class::kProduction) return false;
+  for (size_t level = 0; level < applicant_.path.size(); ++level) {
+    auto blocking = blocking_bounds(overlay_.view(), overlay_.room(), applicant_, level, BoundKind::kGuarantee);
+    if (!blocking.empty()) return true;
+  }
+  return false;
 }
 
 // ---- The search ----

@@ -45,6 +45,7 @@ class EvictionSearch {
   // A node by the cost of making room there, or by a bound of it.
   using NodeByCost = std::pair<EvictionCost, NodeIndex>;
 
+  bool lacks_guarantee() const;
   bool might_succeed() const;
   bool solve();
   bool is_small_enough();

@@ -85,8 +85,7 @@ std::vector<UnitIndex> UnitStock::sorted(By by) {
 bool UnitStock::is_above_line(UnitIndex index) {
   Above& above = above_[index.value];
   if (above == Above::kUnknown) {
-    const Workload& workload = *unit(index).workload;
-    above = lines_.of(workload.spec.project).is_above(workload.id, {}) ? Above::kYes : Above::kNo;
+    above = lines_.is_above(*unit(index).workload, {}) ? Above::kYes : Above::kNo;
   }
   return above == Above::kYes;
 }

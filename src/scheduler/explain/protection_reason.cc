@@ -73,7 +73,7 @@ class Outranked {
     auto here = [&](const Replica& replica) { return stays(workload, replica, inquiry_.stock.departures()); };
     if (std::ranges::none_of(workload.attempts.back().replicas, here)) return;
     auto is_above_line = [&](const Workload& victim) {
-      return inquiry_.stock.lines().of(victim.spec.project).is_above(victim.id, {});
+      return inquiry_.stock.lines().is_above(victim, {});
     };
     Judgement judgement =
         judge_eviction(inquiry_.applicant, workload, std::cref(is_above_line), inquiry_.overlay.now());

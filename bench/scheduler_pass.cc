@@ -9,7 +9,7 @@
 // measures: scheduler_pass_ms
 #include <algorithm>
 
-#include "bench/scheduler_bench.h"
+#include "scheduler_bench.h"
 
 namespace {
 

@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "bench/scheduler_bench.h"
 #include "scheduler/overlay.h"
+#include "scheduler_bench.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 // measures: scheduler_unschedulable_ms
 #include <algorithm>
 
-#include "bench/scheduler_bench.h"
+#include "scheduler_bench.h"
 
 namespace {
 

@@ -311,8 +311,8 @@ constexpr std::array kActions = std::to_array<Action>({
 
 }  // namespace
 
-RandomCluster::RandomCluster(uint64_t seed, Rebuilds rebuilds)
-    : simulation({.seed = seed, .rebuilds = rebuilds}), rng(seed * 7919 + 1) {
+RandomCluster::RandomCluster(const Simulation::Settings& settings)
+    : simulation(settings), rng(settings.seed * 7919 + 1) {
   nodes = {make_node("alpha", "H100-80GB", gibibytes(80), "default"),
            make_node("beta", "A100-40GB", gibibytes(40), "default"),
            make_node("gamma", "H100-80GB", gibibytes(80), "second")};

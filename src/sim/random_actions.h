@@ -11,7 +11,7 @@ namespace moulin {
 
 struct RandomCluster {
   // Three nodes in two pools with two models, two departments, four projects, two users.
-  RandomCluster(uint64_t seed, Rebuilds rebuilds);
+  explicit RandomCluster(const Simulation::Settings& settings);
 
   Simulation simulation;
   Rng rng;

@@ -26,7 +26,7 @@ std::string describe(const RandomRun& run, const Simulation& simulation, std::st
 }  // namespace
 
 RandomResult run_random(const RandomRun& run) {
-  RandomCluster cluster(run.seed, run.rebuilds);
+  RandomCluster cluster({.seed = run.seed, .rebuilds = run.rebuilds, .budget = run.budget});
   Simulation& simulation = cluster.simulation;
   simulation.engine().set_faults(run.faults);
   std::string_view action = "set-up";

@@ -18,6 +18,7 @@ struct RandomRun {
   int64_t events = 1'000;  // stops when the journal has at least so many
   EngineFaults faults{.doubled = 30, .late = 50, .lost = 20};
   Rebuilds rebuilds = Rebuilds::kEveryPass;
+  PassBudget budget{};
 };
 
 struct RandomResult {

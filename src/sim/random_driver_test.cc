@@ -22,6 +22,11 @@ TEST_CASE("index and agenda follow every single event") {
     check({.seed = seed, .events = 500, .rebuilds = Rebuilds::kEveryEvent});
 }
 
+TEST_CASE("passes that stop early go on until all is done") {
+  for (uint64_t seed = 200; seed <= 203; ++seed)
+    check({.seed = seed, .events = 800, .budget = {.candidates_max = 40, .starts_max = 2, .evictions_max = 2}});
+}
+
 TEST_CASE("the same seed gives the same state, byte for byte; another gives another") {
   RandomResult first = run_random({.seed = 7, .events = 800});
   RandomResult second = run_random({.seed = 7, .events = 800});

@@ -16,7 +16,8 @@ constexpr Instant kBegin = Instant{} + hours(1);
 
 }  // namespace
 
-Simulation::Simulation(const Settings& settings) : now_(kBegin), engine_(settings.seed), rebuilds_(settings.rebuilds) {
+Simulation::Simulation(const Settings& settings)
+    : now_(kBegin), engine_(settings.seed), rebuilds_(settings.rebuilds), budget_(settings.budget) {
   MOULIN_CHECK(
       give({}, command::BeginEpoch{.boot_id = "boot-1", .wall_offset = {}, .version = "sim", .simulated = true}));
 }
@@ -63,7 +64,8 @@ bool Simulation::tick() {
 }
 
 bool Simulation::pass() {
-  Plan plan = make_plan(core_.view(now_), {});
+  Plan plan = make_plan(core_.view(now_), budget_);
+  budget_.skip = plan.complete ? 0 : budget_.skip + std::ssize(plan.waits);
   auto identity = [&](const StartItem& item) {
     int64_t attempt = core_.state().workload(item.workload)->attempt_count + 1;
     return command::AttemptIdentity{.token = fmt::format("{}.{}", to_text(item.workload), attempt),

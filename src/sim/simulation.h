@@ -28,6 +28,7 @@ class Simulation {
   struct Settings {
     uint64_t seed = 1;
     Rebuilds rebuilds = Rebuilds::kEveryEvent;
+    PassBudget budget{};  // of one pass; a small one makes passes go on where they stopped
   };
   // Begins epoch 1: the organisation and the project `default` exist, and nothing else.
   explicit Simulation(const Settings& settings);
@@ -73,6 +74,7 @@ class Simulation {
   Instant now_{};
   VirtualEngine engine_;
   Rebuilds rebuilds_;
+  PassBudget budget_;
   std::vector<Event> journal_;
   std::string violation_;
   Sequence passed_{};  // the state that the last pass left

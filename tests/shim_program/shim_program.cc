@@ -22,10 +22,11 @@ int run_away(const char* path) {
   if (page == MAP_FAILED) return 1;
   auto* generations = static_cast<volatile uint64_t*>(page);
   while (true) {
+    bool is_first = *generations == 0;  // before the fork: the child may count at once
     pid_t child = ::fork();
     if (child != 0) {
       // The first one stays until it is ended, or goes when it is told to.
-      if (*generations == 0 && ::getenv("RUNAWAY_STAYS") != nullptr) ::pause();
+      if (is_first && ::getenv("RUNAWAY_STAYS") != nullptr) ::pause();
       ::_exit(child < 0 ? 1 : 0);
     }
     ::setsid();

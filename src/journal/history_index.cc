@@ -90,7 +90,7 @@ Result<int64_t> HistoryIndex::add_following(sqlite::Rows rows) {
     const Sequence expected{last().value + count + 1};
     if (rows.integer(0) != expected.value) {
       return Error{.message = fmt::format("the journal is broken: record {} is missing", expected.value),
-                   .to_do = "run `moulin journal verify`, then restore the last good backup with `moulin restore`"};
+                   .to_do = "run `moulin journal verify`, then put the last good copy of the data folder in its place"};
     }
     add({.type = static_cast<int32_t>(rows.integer(1)),
          .workload = {static_cast<uint64_t>(rows.integer(2))},

@@ -8,7 +8,7 @@ namespace moulin {
 
 Error broken_record(Sequence sequence, std::string_view finding) {
   return {.message = fmt::format("the journal is broken: record {} {}", sequence.value, finding),
-          .to_do = "run `moulin journal verify`, then restore the last good backup with `moulin restore`"};
+          .to_do = "run `moulin journal verify`, then put the last good copy of the data folder in its place"};
 }
 
 StoredRecord record_of(const sqlite::Rows& rows) {

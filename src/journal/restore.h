@@ -1,4 +1,4 @@
-// `moulin restore`: a backup becomes the journal of a data folder.
+// Restoring: a backup becomes the journal of a data folder.
 #pragma once
 
 #include <string>

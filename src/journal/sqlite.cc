@@ -79,7 +79,7 @@ const char* advice_for(int result, int system_error) {
       return "the server is out of memory: free some, then retry";
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return "run `moulin journal verify`, then restore the last good backup with `moulin restore`";
+      return "run `moulin journal verify`, then put the last good copy of the data folder in its place";
     default:
       return "report it with this message";
   }

@@ -23,7 +23,7 @@ constexpr size_t kProbeBytes = 256 * 1024;
 
 Error lost_end(const std::string& path, const Mark& mark, std::string_view finding) {
   return {.message = fmt::format("{}: {}; record {} was acknowledged", path, finding, mark.sequence.value),
-          .to_do = fmt::format("restore the last good backup with `moulin restore`, or delete {} to go on without "
+          .to_do = fmt::format("put the last good copy of the data folder in its place, or delete {} to go on without "
                                "the lost records",
                                mark_path(path))};
 }

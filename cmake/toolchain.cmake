@@ -22,6 +22,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(moulin_flags INTERFACE -Wno-restrict -Wno-maybe-uninitialized)
 endif()
 
+if(NOT MOULIN_SANITIZE)
+  target_link_options(moulin_flags INTERFACE -static-libstdc++ -static-libgcc)
+endif()
+
 if(MOULIN_SANITIZE)
   target_compile_options(moulin_flags INTERFACE "-fsanitize=${MOULIN_SANITIZE}" -fno-sanitize-recover=all
     "-fsanitize-ignorelist=${CMAKE_CURRENT_LIST_DIR}/sanitizer_ignore.txt")

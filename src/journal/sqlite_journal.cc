@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "journal/database_copy.h"
 #include "journal/durable_file.h"
 #include "journal/history_query.h"
 #include "journal/limits.h"
@@ -197,16 +196,6 @@ Status SqliteJournal::probe() {
   sqlite::Transaction clear = TRY(sqlite::Transaction::begin(writer_));
   TRY(writer_.run("DELETE FROM probes"));
   return clear.commit();
-}
-
-Status SqliteJournal::backup_to(const std::string& path) const {
-  if (exists(path)) {
-    return Error{.code = Code::kConflict,
-                 .message = fmt::format("{} exists already", path),
-                 .to_do = "give a name that is free"};
-  }
-  return copy_database(
-      {.from = {.path = path_, .access = sqlite::Access::kReadOnly, .vfs = options_.vfs}, .to = path});
 }
 
 void SqliteJournal::warn(const std::string& text) const {

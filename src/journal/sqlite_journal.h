@@ -54,10 +54,6 @@ class SqliteJournal final : public Journal {
   // Writes kProbeBytes, so that a disk with room for a byte does not pass for mended.
   Status probe() override;
 
-  // A copy of all records durable now as one file that opens as a journal. `path` must
-  // not exist. Snapshots are not part of it. May run beside append, for some seconds.
-  Status backup_to(const std::string& path) const;
-
  private:
   SqliteJournal(std::string path, JournalOptions options, sqlite::Connection writer, const JournalNumber& number);
   Status prepare();

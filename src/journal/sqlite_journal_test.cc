@@ -2,8 +2,8 @@
 
 #include <fstream>
 
+#include "journal/backup.h"
 #include "journal/durable_file.h"
-#include "journal/restore.h"
 #include "journal/testing.h"
 #include "journal/verify.h"
 
@@ -23,15 +23,13 @@ std::string make_with_snapshots(const TemporaryFolder& folder) {
   Rng rng(1);
   for (const int64_t sequence : {5, 10}) {
     REQUIRE_OK(journal->append(random_records(rng, 5)));
-    REQUIRE_OK(journal->save_snapshot(
-        {.sequence = {sequence}, .format = 1, .bytes = fmt::format("state {}", sequence)}));
+    REQUIRE_OK(
+        journal->save_snapshot({.sequence = {sequence}, .format = 1, .bytes = fmt::format("state {}", sequence)}));
   }
   return path;
 }
 
-std::string snapshot_path(const std::string& path, int64_t sequence) {
-  return SnapshotFiles(path).path_of({sequence});
-}
+std::string snapshot_path(const std::string& path, int64_t sequence) { return SnapshotFiles(path).path_of({sequence}); }
 
 // The sequence of the snapshot that a start would use, 0 for none, and the warnings.
 struct Loaded {
@@ -41,8 +39,7 @@ struct Loaded {
 
 Loaded loaded(const std::string& path) {
   Loaded result;
-  const auto journal =
-      opened(path, {.warn = [&](const std::string& text) { result.warnings.push_back(text); }});
+  const auto journal = opened(path, {.warn = [&](const std::string& text) { result.warnings.push_back(text); }});
   const auto snapshot = journal->load_snapshot(1);
   REQUIRE_OK(snapshot);
   if (*snapshot) result.sequence = (*snapshot)->sequence.value;
@@ -78,7 +75,7 @@ TEST_CASE("a backup made while records are appended opens as a journal") {
   Rng rng(2);
   const auto records = random_records(rng, 2'000);
   REQUIRE_OK(journal->append(records));
-  REQUIRE_OK(journal->backup_to(folder / "backup.db"));
+  REQUIRE_OK(backup_journal({.journal = folder / "journal.db", .backup = folder / "backup.db"}));
   REQUIRE_OK(journal->append(random_records(rng, 5)));
   require_holds(*opened(folder / "backup.db"), records);
   CHECK(verify_journal(folder / "backup.db").value().good());
@@ -86,10 +83,10 @@ TEST_CASE("a backup made while records are appended opens as a journal") {
   const auto permissions = std::filesystem::status(folder / "backup.db").permissions();
   CHECK(permissions == (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
 
-  const Status twice = journal->backup_to(folder / "backup.db");
+  const Status twice = backup_journal({.journal = folder / "journal.db", .backup = folder / "backup.db"});
   REQUIRE(!twice);
   CHECK(twice.error().code == Code::kConflict);
-  const Status nowhere = journal->backup_to(folder / "missing/backup.db");
+  const Status nowhere = backup_journal({.journal = folder / "journal.db", .backup = folder / "missing/backup.db"});
   REQUIRE(!nowhere);
   CHECK(nowhere.error().code == Code::kNotFound);
 }
@@ -99,25 +96,25 @@ TEST_CASE("a backup is restored only whole, and only where no journal is") {
   const TemporaryFolder target;
   const std::string backup = make_with_snapshots(folder);
   const std::string path = target / "journal.db";
-  REQUIRE_OK(restore_journal({.backup = backup, .journal = path}));
+  REQUIRE_OK(restore_journal({.journal = path, .backup = backup}));
   CHECK(opened(path)->last().value == 10);
   CHECK(loaded(path).sequence == 0);
   for (const char* left : {"journal.db", "journal.db-mark"}) {
-    const Status taken = restore_journal({.backup = backup, .journal = path});
+    const Status taken = restore_journal({.journal = path, .backup = backup});
     REQUIRE(!taken);
     CHECK(taken.error().code == Code::kConflict);
     CHECK(taken.error().message.contains(left));
     std::filesystem::remove(target / left);
   }
-  REQUIRE_OK(restore_journal({.backup = backup, .journal = path}));
+  REQUIRE_OK(restore_journal({.journal = path, .backup = backup}));
   std::filesystem::remove(path);
 
   std::string broken = read_file(backup, mebibytes(1)).value();
   broken.resize(broken.size() / 2);
   std::ofstream(folder / "broken.db", std::ios::binary) << broken;
-  CHECK(!restore_journal({.backup = folder / "broken.db", .journal = path}));
+  CHECK(!restore_journal({.journal = path, .backup = folder / "broken.db"}));
   CHECK(!std::filesystem::exists(path));
-  const Status missing = restore_journal({.backup = folder / "missing.db", .journal = path});
+  const Status missing = restore_journal({.journal = path, .backup = folder / "missing.db"});
   REQUIRE(!missing);
   CHECK(missing.error().code == Code::kNotFound);
 }

@@ -1,8 +1,7 @@
 #include "cli/access.h"
 
-#include <algorithm>
-
 #include "base/json_reader.h"
+#include "cli/login.h"
 
 namespace moulin {
 
@@ -10,46 +9,49 @@ namespace {
 
 constexpr size_t kTokenBytesMax = 4096;
 
-// A token stands on one line; a header cannot hold more.
-Result<std::string> clean_token(std::string text, std::string_view from) {
-  size_t end = text.find_last_not_of(" \t\r\n");
-  text.erase(end == std::string::npos ? 0 : end + 1);
-  bool good = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c > 0x20 && c < 0x7f; });
-  if (good) return text;
-  return Error{.code = Code::kInvalid,
-               .message = "holds no token",
-               .field = std::string(from),
-               .given = text.empty() ? "nothing" : "text with blanks or other characters that no token has",
-               .to_do = "put what `moulin token create` printed into it"};
-}
-
 Result<std::string> token_of_file(const Surroundings& surroundings, const std::string& path) {
   std::string text = TRY(surroundings.read_file(path, kTokenBytesMax));
   return clean_token(std::move(text), path);
 }
 
-enum class Server { kDefault, kNamed };
-
-Status find_token(const Surroundings& surroundings, Server server, Access& access) {
+// What the environment says; true when it says something.
+Result<bool> find_named_token(const Surroundings& surroundings, Access& access) {
   if (std::string token = surroundings.variable("MOULIN_TOKEN"); !token.empty()) {
     access.token = TRY(clean_token(std::move(token), "MOULIN_TOKEN"));
     access.token_from = "MOULIN_TOKEN";
-    return {};
+    return true;
   }
   std::string path = surroundings.variable("MOULIN_TOKEN_FILE");
-  if (!path.empty()) {
-    access.token = TRY(at_path("MOULIN_TOKEN_FILE", token_of_file(surroundings, path)));
-    access.token_from = path;
-    return {};
-  }
-  // An administrator's token goes to nobody but the socket that lies beside it.
-  if (server == Server::kNamed) return {};
-  path = default_data_folder(surroundings) + "/admin.token";
+  if (path.empty()) return false;
+  access.token = TRY(at_path("MOULIN_TOKEN_FILE", token_of_file(surroundings, path)));
+  access.token_from = path;
+  return true;
+}
+
+// An administrator's token goes to nobody but the socket that lies beside it.
+Status find_token_beside(const Surroundings& surroundings, const std::string& socket, Access& access) {
+  std::string path = socket.substr(0, socket.rfind('/')) + "/admin.token";
   Result<std::string> token = token_of_file(surroundings, path);
   if (!token && token.error().code == Code::kNotFound) return {};
   access.token = TRY(std::move(token));
   access.token_from = path;
   return {};
+}
+
+// A token of a login goes only to the server that it is for.
+Status find_token_of_login(const Surroundings& surroundings, Access& access) {
+  std::optional<Login> login = TRY(read_login(surroundings));
+  if (!login || login->url != to_text(access.endpoint)) return {};
+  access.token = login->token;
+  access.token_from = login_file(surroundings);
+  return {};
+}
+
+Status use_socket(const Surroundings& surroundings, Access& access) {
+  access.server_from = default_data_folder(surroundings) + "/moulin.sock";
+  access.endpoint.address = access.server_from;
+  if (TRY(find_named_token(surroundings, access))) return {};
+  return find_token_beside(surroundings, access.server_from, access);
 }
 
 }  // namespace
@@ -61,23 +63,37 @@ std::string default_data_folder(const Surroundings& surroundings) {
   return surroundings.variable("HOME") + "/.local/share/moulin";
 }
 
+std::string whereabouts_text(const std::string& server, const std::string& server_from) {
+  return server.ends_with(server_from) ? server : server + ", from " + server_from;
+}
+
+Result<Endpoint> endpoint_from(std::string_view url, std::string_view from) {
+  Result<Endpoint> endpoint = parse_endpoint(url);
+  if (endpoint) return endpoint;
+  Error error = std::move(endpoint).error();
+  error.field = from;
+  return error;
+}
+
 Result<Access> find_access(const Surroundings& surroundings) {
   Access access;
-  std::string url = surroundings.variable("MOULIN_URL");
-  if (url.empty()) {
-    access.server_from = default_data_folder(surroundings) + "/moulin.sock";
-    access.endpoint.address = access.server_from;
-  } else {
+  if (std::string url = surroundings.variable("MOULIN_URL"); !url.empty()) {
     access.server_from = "MOULIN_URL";
-    Result<Endpoint> endpoint = parse_endpoint(url);
-    if (!endpoint) {
-      Error error = std::move(endpoint).error();
-      error.field = "MOULIN_URL";
-      return error;
-    }
-    access.endpoint = std::move(*endpoint);
+    access.endpoint = TRY(endpoint_from(url, "MOULIN_URL"));
+    if (!TRY(find_named_token(surroundings, access))) TRY(find_token_of_login(surroundings, access));
+    return access;
   }
-  TRY(find_token(surroundings, url.empty() ? Server::kDefault : Server::kNamed, access));
+  std::optional<Login> login;
+  if (surroundings.variable("MOULIN_DATA").empty()) login = TRY(read_login(surroundings));
+  if (!login) {
+    TRY(use_socket(surroundings, access));
+    return access;
+  }
+  access.server_from = login_file(surroundings);
+  access.endpoint = TRY(endpoint_from(login->url, access.server_from));
+  if (TRY(find_named_token(surroundings, access))) return access;
+  access.token = login->token;
+  access.token_from = access.server_from;
   return access;
 }
 

@@ -21,9 +21,12 @@ struct World {
               if (files.contains(path)) return files[path];
               return Error{.code = Code::kNotFound, .message = "no such file", .field = path};
             },
+            .write_private_file = {},
+            .remove_file = {},
             .random_hex = {},
             .hold_interrupts = {},
-            .ask_person = {}};
+            .ask_person = {},
+            .ask_secret = {}};
   }
   Result<Access> find() { return find_access(surroundings()); }
 };
@@ -63,6 +66,42 @@ TEST_CASE("variables name the server and the token") {
   CHECK(world.find().value().token_from == "MOULIN_TOKEN");
   world.variables["MOULIN_TOKEN"] = "two words";
   CHECK(world.find().error().field == "MOULIN_TOKEN");
+}
+
+TEST_CASE("a login comes before the default folder, and after what is set") {
+  World world;
+  const std::string kFile = "/home/ada/.config/moulin/login.json";
+  world.files["/home/ada/.local/share/moulin/admin.token"] = "administrator";
+  world.files[kFile] = R"({"url": "http://127.0.0.1:7000", "token": "of-login"})";
+  Access access = world.find().value();
+  CHECK(to_text(access.endpoint) == "http://127.0.0.1:7000");
+  CHECK(access.token == "of-login");
+  CHECK(access.token_from == kFile);
+  CHECK(access.server_from == kFile);
+  world.variables["MOULIN_URL"] = "http://127.0.0.1:7000";
+  CHECK(world.find().value().token == "of-login");
+  world.variables["MOULIN_URL"] = "http://127.0.0.1:7001";  // another server does not get it
+  CHECK(world.find().value().token.empty());
+  world.variables["MOULIN_URL"] = "";
+  world.variables["MOULIN_DATA"] = "/data";
+  CHECK(world.find().value().server_from == "/data/moulin.sock");
+  CHECK(world.find().value().token.empty());
+  world.variables["MOULIN_DATA"] = "";
+  world.variables["MOULIN_TOKEN"] = "from-variable";
+  CHECK(to_text(world.find().value().endpoint) == "http://127.0.0.1:7000");
+  CHECK(world.find().value().token == "from-variable");
+}
+
+TEST_CASE("a broken login says so, unless it is not needed") {
+  World world;
+  world.variables["XDG_CONFIG_HOME"] = "/xdg";
+  for (std::string text : {"", "{", R"({"url": "http://127.0.0.1:7000"})", R"({"url": "x", "token": "a b"})"}) {
+    world.files["/xdg/moulin/login.json"] = text;
+    CHECK(world.find().error().field.starts_with("/xdg/moulin/login.json"));
+    CHECK(world.find().error().to_do.find("moulin login") != std::string::npos);
+  }
+  world.variables["MOULIN_DATA"] = "/data";
+  CHECK(world.find().has_value());
 }
 
 TEST_CASE("a server that cannot be reached without TLS is refused") {

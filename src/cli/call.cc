@@ -37,25 +37,13 @@ const Verb* find_verb(std::span<const Verb> verbs, std::string_view first, std::
   return one_word;
 }
 
-// "create, list or quota" of "project".
-std::vector<std::string_view> second_words(std::span<const Verb> verbs, std::string_view first) {
-  std::vector<std::string_view> seconds;
-  for (const Verb& verb : verbs) {
-    std::string_view name = verb.name;
-    if (name.starts_with(first) && name.size() > first.size() && name[first.size()] == ' ') {
-      seconds.push_back(name.substr(first.size() + 1));
-    }
-  }
-  return seconds;
-}
-
 Error no_such_verb(std::span<const Verb> verbs, std::string_view first, std::string_view second) {
   std::vector<std::string_view> seconds = second_words(verbs, first);
   if (!seconds.empty()) {
     std::string_view near = nearest_word(second, seconds);
     Error error = usage(second.empty() ? fmt::format("`{}` needs a second word", first)
                                        : fmt::format("`{}` has no `{}`", first, shortened(second)),
-                        std::string(second), "see `moulin --help`");
+                        std::string(second), fmt::format("see `moulin {} --help`", first));
     error.allowed = words_text(seconds);
     if (!near.empty()) error.to_do = fmt::format("did you mean `moulin {} {}`?", first, near);
     return error;
@@ -66,7 +54,9 @@ Error no_such_verb(std::span<const Verb> verbs, std::string_view first, std::str
   }
   std::vector<std::string_view> firsts;
   for (const Verb& verb : verbs) firsts.push_back(verb.name.substr(0, verb.name.find(' ')));
-  return usage("no such verb", std::string(first), did_you_mean(nearest_word(first, firsts), "see `moulin --help`"));
+  std::string_view habit = verb_of_habit(first);
+  std::string_view near = habit.empty() ? nearest_word(first, firsts) : habit;
+  return usage("no such verb", std::string(first), did_you_mean(near, "see `moulin --help`"));
 }
 
 // Reads what comes before `--`; knows the verb once its words have come.
@@ -110,8 +100,13 @@ class Parser {
         call_.form = Form::kJson;
       } else if (option == "--help" || option == "-h") {
         call_.wants_help = true;
+      } else if (option == "--version" || option == "-V") {
+        substitute_ = {"version", "--client"};
+        substitute_.insert(substitute_.end(), rest_.begin(), rest_.end());
+        rest_ = substitute_;
       } else {
-        return usage("unknown option before the verb", std::string(option), "write options after the verb");
+        return usage("unknown option before the verb", std::string(option),
+                     "write: moulin VERB [options]; see `moulin --help`");
       }
     }
     if (!rest_.empty() && rest_.front() == "help") {
@@ -125,9 +120,20 @@ class Parser {
     std::string_view first = take();
     std::string_view second = !rest_.empty() && !rest_.front().starts_with('-') ? rest_.front() : "";
     call_.verb = find_verb(verbs_, first, second);
+    if (call_.verb == nullptr && second.empty() && is_topic_help(first)) return {};
     if (call_.verb == nullptr) return no_such_verb(verbs_, first, second);
     if (call_.verb->name != first) take();
     return {};
+  }
+
+  // `project --help` and `help project`: the help of all verbs that begin so.
+  bool is_topic_help(std::string_view first) {
+    bool asks = call_.wants_help || (!rest_.empty() && (rest_.front() == "--help" || rest_.front() == "-h"));
+    if (!asks || second_words(verbs_, first).empty()) return false;
+    call_.wants_help = true;
+    call_.topic = first;
+    rest_ = {};
+    return true;
   }
 
   const OptionSpec* find(auto matches) const {
@@ -218,6 +224,7 @@ class Parser {
 
   std::span<const Verb> verbs_;
   std::span<const std::string_view> rest_;
+  std::vector<std::string_view> substitute_;  // what --version stands for
   Call call_;
   bool has_tail_ = false;
 };
@@ -242,6 +249,8 @@ std::vector<std::string> Call::values(std::string_view option) const {
   auto found = values_.find(std::string(check_known(option)));
   return found == values_.end() ? std::vector<std::string>{} : found->second;
 }
+
+std::span<const OptionSpec> common_options() { return kCommon; }
 
 Result<Call> parse_call(std::span<const Verb> verbs, std::span<const std::string_view> arguments) {
   return Parser(verbs, arguments).parse();

@@ -16,7 +16,8 @@ namespace moulin {
 // One parsed call. Options are known to the verb and have a value where they need one.
 class Call {
  public:
-  const Verb* verb = nullptr;  // null: none was named, the overall help is wanted
+  const Verb* verb = nullptr;  // null: none was named; `topic` or the overall help is wanted
+  std::string topic{};         // "project", of several verbs, whose help is wanted
   Form form = Form::kText;
   bool wants_help = false;
   std::vector<std::string> words{};    // as many as the verb takes, unless help is wanted
@@ -36,9 +37,12 @@ class Call {
 };
 
 // `arguments` without the name of the program. Options may stand before, between and
-// after words, up to `--`. Every verb also has --json, --help and -h. Errors are kInvalid
-// and say what was meant, if that can be guessed.
+// after words, up to `--`. Every verb also has --json, --help and -h. `--version` is the
+// verb `version`. Errors are kInvalid and say what was meant, if that can be guessed.
 Result<Call> parse_call(std::span<const Verb> verbs, std::span<const std::string_view> arguments);
+
+// What every verb has, besides its own options.
+std::span<const OptionSpec> common_options();
 
 // A value of an option, or of a word on the command line, that is no whole number.
 Result<int64_t> parse_integer(std::string_view what, std::string_view text);

@@ -46,53 +46,29 @@ TEST_CASE("verbs of two words") {
   CHECK(parse({}).value().verb == nullptr);
 }
 
-TEST_CASE("every verb has a help that fits a terminal, and unambiguous options") {
-  for (const Verb& verb : verbs()) {
-    CAPTURE(std::string(verb.name));
-    std::string help = verb_help(verb);
-    std::istringstream lines(help);
-    for (std::string line; std::getline(lines, line);) CHECK_MESSAGE(columns_of(line) <= 100, line);
-    for (const OptionSpec& option : verb.options) {
-      auto alike = [&](const OptionSpec& other) {
-        return other.name == option.name || (other.letter != 0 && other.letter == option.letter);
-      };
-      CHECK(std::count_if(verb.options.begin(), verb.options.end(), alike) == 1);
-      CHECK(option.name != "json");
-      CHECK(option.letter != 'h');
-    }
-  }
+TEST_CASE("words of habit and of later are answered") {
+  CHECK(parse({"kill", "x"}).error().to_do.starts_with("did you mean `stop`?"));
+  CHECK(parse({"nodes"}).error().to_do.starts_with("did you mean `node list`?"));
+  CHECK(parse({"flow"}).error().message == "`moulin flow` is not built yet");
 }
 
-TEST_CASE("help and refusals read as they should") {
-  testing::check_snapshot("help", overall_help(verbs(), {}));
-  testing::check_snapshot("help_run", verb_help(*parse({"run", "--help"}).value().verb));
-  testing::check_snapshot("help_project_quota", verb_help(*parse({"help", "project", "quota"}).value().verb));
-  std::string refusals;
-  std::vector<std::vector<std::string_view>> calls{
-      {"pz"},
-      {"exec", "x"},
-      {"project"},
-      {"project", "crate", "x"},
-      {"run", "python", "train.py"},
-      {"run", "--gpuu", "1", "--", "x"},
-      {"run", "--gpu", "--", "x"},
-      {"run", "--gpu", "1", "--gpu", "2", "--", "x"},
-      {"run", "--"},
-      {"run", "--detach=yes", "--", "x"},
-      {"run", "-x", "--", "y"},
-      {"show"},
-      {"show", "a", "b"},
-      {"ps", "--", "x"},
-      {"--verbose", "ps"},
-  };
-  for (const auto& arguments : calls) {
-    refusals += "$ moulin";
-    for (std::string_view argument : arguments) refusals += " " + std::string(argument);
-    Result<Call> call = parse(arguments);
-    REQUIRE_FALSE(call);
-    refusals += "\n" + error_text(call.error(), {}) + "\n";
+TEST_CASE("--version is a verb that asks no server") {
+  Call call = parse({"--version", "--json"}).value();
+  CHECK(call.verb->name == "version");
+  CHECK(call.has("client"));
+  CHECK(call.form == Form::kJson);
+  CHECK(parse({"-V"}).value().verb->name == "version");
+}
+
+TEST_CASE("a topic has a help of its own") {
+  for (auto arguments : {std::vector<std::string_view>{"project", "--help"}, {"help", "project"}, {"project", "-h"}}) {
+    Call call = parse(arguments).value();
+    CHECK(call.verb == nullptr);
+    CHECK(call.topic == "project");
   }
-  testing::check_snapshot("refused_calls", refusals);
+  CHECK_FALSE(parse({"project"}));
+  CHECK_FALSE(parse({"project", "crate", "--help"}));
+  CHECK(parse({"project", "create", "--help"}).value().topic.empty());
 }
 
 }  // namespace moulin

@@ -27,7 +27,9 @@ class Console {
   Console(ConsoleParts parts, Form form) : parts_(std::move(parts)), form_(form) {}
 
   bool is_json() const { return form_ == Form::kJson; }
-  bool is_interactive() const { return parts_.is_interactive && !is_json(); }
+  bool is_interactive() const { return has_person() && !is_json(); }
+  // Whether somebody sits at the keyboard, whatever form the answers have.
+  bool has_person() const { return parts_.is_interactive; }
   View view() const;
   View error_view() const;
 

@@ -1,4 +1,5 @@
-// Help texts, made from the table of verbs.
+// Help texts, made from the table of verbs. No line is wider than the view, or than 80
+// columns without a terminal.
 #pragma once
 
 #include <span>
@@ -10,6 +11,8 @@
 namespace moulin {
 
 std::string overall_help(std::span<const Verb> verbs, const View& view);
-std::string verb_help(const Verb& verb);
+// Of all verbs that begin with `topic`, such as "project": a line and an example for each.
+std::string topic_help(std::span<const Verb> verbs, std::string_view topic, const View& view);
+std::string verb_help(const Verb& verb, const View& view);
 
 }  // namespace moulin

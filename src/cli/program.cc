@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "cli/commands/suggest.h"
 #include "cli/help.h"
 #include "cli/session.h"
 
@@ -10,19 +11,20 @@ namespace moulin {
 
 namespace {
 
+std::string help_text(const Call& call, const View& view) {
+  if (call.verb != nullptr) return verb_help(*call.verb, view);
+  if (!call.topic.empty()) return topic_help(verbs(), call.topic, view);
+  return overall_help(verbs(), view);
+}
+
 Result<int> run(Call call, Console& console, const Surroundings& surroundings) {
-  // A verb that only main knows was asked for its help here.
-  if (call.verb == nullptr || (call.wants_help && call.verb->run == nullptr)) {
-    console.print(overall_help(verbs(), console.view()));
+  if (call.verb == nullptr || call.wants_help) {
+    console.print(help_text(call, console.view()));
     return 0;
   }
-  if (call.wants_help) {
-    console.print(verb_help(*call.verb));
-    return 0;
-  }
-  if (call.verb->run == nullptr) {
+  if (call.verb->run == nullptr) {  // main's own, which it did not see behind an option
     return Error{.code = Code::kInvalid,
-                 .message = "options stand before the verb",
+                 .message = "an option stands before the verb",
                  .to_do = "write: moulin " + std::string(call.verb->name) + " [options]"};
   }
   auto verb = call.verb->run;
@@ -33,6 +35,11 @@ Result<int> run(Call call, Console& console, const Surroundings& surroundings) {
 }  // namespace
 
 int run_program(std::span<const std::string_view> arguments, ConsoleParts parts, const Surroundings& surroundings) {
+  if (!arguments.empty() && arguments.front() == kCompleteVerb) {
+    Console console(std::move(parts), Form::kText);
+    Session session(Call{}, console, surroundings);
+    return suggest(session, arguments.subspan(1));
+  }
   Result<Call> call = parse_call(verbs(), arguments);
   // A call that cannot be parsed says so in the form that it asked for.
   bool wants_json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();

@@ -10,7 +10,8 @@ namespace {
 
 constexpr int64_t kPageItems = 1000;
 constexpr int kPagesMax = 20;  // of a search by the beginning of an id
-constexpr std::string_view kUnreachable = "start a server with `moulin up`, or set MOULIN_URL to one that runs";
+constexpr std::string_view kUnreachable =
+    "start a server with `moulin up`, or name one that runs with `moulin login` or MOULIN_URL";
 
 bool is_unfinished(const wire::WorkloadSummary& workload) { return !is_finished(workload.state); }
 
@@ -64,8 +65,14 @@ Result<ApiClient*> Session::client() {
 }
 
 Result<std::unique_ptr<ApiClient>> Session::connect(int wake_descriptor) {
+  return connect(wake_descriptor, HttpClientOptions{}.answer_time);
+}
+
+Result<std::unique_ptr<ApiClient>> Session::connect(int wake_descriptor, Duration answer_time) {
   const Access* access = TRY(this->access());
   HttpClientOptions options{.token = access->token, .wake_descriptor = wake_descriptor};
+  options.answer_time = answer_time;
+  options.connect_time = std::min(options.connect_time, answer_time);
   return std::make_unique<ApiClient>(HttpClient(access->endpoint, options));
 }
 
@@ -75,7 +82,7 @@ Error Session::explained(Error error) const {
     error.to_do = kUnreachable;
   }
   if (error.code == Code::kUnauthenticated && access_ && access_->token.empty()) {
-    error.to_do = "set MOULIN_TOKEN or MOULIN_TOKEN_FILE; `moulin up` names the file of the administrator's token";
+    error.to_do = "log in with `moulin login`, or set MOULIN_TOKEN or MOULIN_TOKEN_FILE to a token of yours";
   } else if (error.code == Code::kUnauthenticated && access_) {
     error.given = "the token from " + access_->token_from;
   }

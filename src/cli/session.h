@@ -35,6 +35,8 @@ class Session {
   Result<ApiClient*> client();
   // A connection of its own for a stream, which ends when `wake_descriptor` is readable.
   Result<std::unique_ptr<ApiClient>> connect(int wake_descriptor);
+  // One that gives up when an answer takes longer than that.
+  Result<std::unique_ptr<ApiClient>> connect(int wake_descriptor, Duration answer_time);
 
   // Prints an answer: as JSON, or as `render` puts it.
   template <class Answer>

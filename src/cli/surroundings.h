@@ -29,12 +29,18 @@ struct Surroundings {
   bool is_root = false;
   // A small file as a whole; kNotFound, kForbidden, kTooLarge or kUnavailable. "-": standard input.
   std::function<Result<std::string>(const std::string& path, size_t bytes_max)> read_file;
+  // Writes a file that only its owner can read, whole or not at all; makes its folders.
+  std::function<Status(const std::string& path, const std::string& text)> write_private_file{};
+  // kNotFound when there is none.
+  std::function<Status(const std::string& path)> remove_file{};
   // Random bytes as hexadecimal digits.
   std::function<std::string(size_t bytes)> random_hex;
   std::function<std::unique_ptr<Interrupts>()> hold_interrupts;
   // A line that a person types, without its end; empty at the end of input, and when an
   // interrupt comes first.
   std::function<std::string(std::string_view question, Interrupts& interrupts)> ask_person;
+  // The same for what nobody may read over a shoulder: it does not appear on the terminal.
+  std::function<std::string(std::string_view question, Interrupts& interrupts)> ask_secret{};
 };
 
 }  // namespace moulin

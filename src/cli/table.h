@@ -9,10 +9,14 @@
 namespace moulin {
 
 enum class Align { kLeft, kRight };
+// What gives room when a table is wider than the terminal: kCut is shortened, down to a few
+// columns; kWhole is not, because it is copied and pasted, or is a number.
+enum class Fit { kCut, kWhole };
 
 struct Column {
   std::string title;
   Align align = Align::kLeft;
+  Fit fit = Fit::kCut;  // only of kLeft: the others hold numbers and stay whole
 };
 
 struct Cell {
@@ -21,8 +25,9 @@ struct Cell {
 };
 
 // Cells of a row stand in the order of the columns; missing ones are empty. Columns are
-// as wide as their widest cell, two blanks apart; a column without any text is left out;
-// the last one is cut at the edge of the terminal.
+// as wide as their widest cell, two blanks apart; a column without any text is left out.
+// No line is wider than the terminal: first the widest columns are shortened, and at last
+// the line ends at the edge.
 class Table {
  public:
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
@@ -33,13 +38,16 @@ class Table {
 
  private:
   std::vector<size_t> widths() const;
+  void fit(std::vector<size_t>& widths, const View& view) const;
+  bool may_shrink(size_t column, const std::vector<size_t>& widths) const;
   std::string line(const std::vector<Cell>& cells, const std::vector<size_t>& widths, const View& view) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
 };
 
-// Names and values one below the other, as `show` has them; empty values are left out.
+// Names and values one below the other, as `show` has them; empty values are left out. A
+// value that is too long for the terminal goes on below itself.
 class Facts {
  public:
   void add(std::string name, std::string value, Ink ink = Ink::kPlain);

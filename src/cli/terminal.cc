@@ -6,11 +6,13 @@
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -19,6 +21,7 @@
 
 #include "api/socket.h"
 #include "base/check.h"
+#include "cli/private_file.h"
 
 namespace moulin {
 
@@ -42,11 +45,23 @@ Duration local_offset() {
   return seconds(local.tm_gmtoff);
 }
 
+// A number of columns or lines in the environment, which comes before what the terminal says.
+int32_t size_of_variable(std::string_view name, int32_t otherwise) {
+  constexpr int32_t kSizeMax = 10'000;
+  std::string text = variable(name);
+  int32_t size = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
+  bool good = error == std::errc{} && end == text.data() + text.size() && size > 0 && size <= kSizeMax;
+  return good ? size : otherwise;
+}
+
 View view_of(int descriptor) {
   View view{.utc_offset = local_offset()};
   if (::isatty(descriptor) != 1) return view;
   winsize size{};
-  if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0) view.width = size.ws_col;
+  if (::ioctl(descriptor, TIOCGWINSZ, &size) != 0) size = {};
+  view.width = size_of_variable("COLUMNS", size.ws_col);
+  view.height = size_of_variable("LINES", size.ws_row);
   bool plain = !variable("NO_COLOR").empty() || variable("TERM") == "dumb";
   if (!plain) view.colour = View::Colour::kOn;
   return view;
@@ -134,6 +149,26 @@ class SignalInterrupts : public Interrupts {
   sigset_t before_{};
 };
 
+// Makes what is typed invisible, until it goes out of scope.
+class WithoutEcho {
+ public:
+  WithoutEcho() {
+    if (::tcgetattr(STDIN_FILENO, &before_) != 0) return;
+    termios silent = before_;
+    silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+    changed_ = ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent) == 0;
+  }
+  ~WithoutEcho() {
+    if (changed_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
+  }
+  WithoutEcho(const WithoutEcho&) = delete;
+  WithoutEcho& operator=(const WithoutEcho&) = delete;
+
+ private:
+  termios before_{};
+  bool changed_ = false;
+};
+
 std::string ask_person(std::string_view question, Interrupts& interrupts) {
   write_all(STDERR_FILENO, question);
   std::string line;
@@ -151,6 +186,13 @@ std::string ask_person(std::string_view question, Interrupts& interrupts) {
     if (::read(STDIN_FILENO, &c, 1) != 1 || c == '\n') return line;
     line += c;
   }
+}
+
+std::string ask_secret(std::string_view question, Interrupts& interrupts) {
+  WithoutEcho silent;
+  std::string line = ask_person(question, interrupts);
+  write_all(STDERR_FILENO, "\n");
+  return line;
 }
 
 std::string current_folder() {
@@ -174,9 +216,12 @@ Surroundings process_surroundings() {
           .folder = current_folder(),
           .is_root = ::geteuid() == 0,
           .read_file = read_file,
+          .write_private_file = write_private_file,
+          .remove_file = remove_private_file,
           .random_hex = random_hex,
           .hold_interrupts = [] { return std::make_unique<SignalInterrupts>(); },
-          .ask_person = ask_person};
+          .ask_person = ask_person,
+          .ask_secret = ask_secret};
 }
 
 }  // namespace moulin

@@ -146,11 +146,15 @@ class Run {
   Run& with_server(const FakeServer& server);
   Run& with_variable(const std::string& name, const std::string& value);
   Run& with_file(const std::string& path, const std::string& text);
-  Run& with_person(std::vector<std::string> answers);  // a terminal, and what is typed
+  Run& with_person(std::vector<std::string> answers);  // a keyboard, and what is typed
+  Run& with_terminal(const View& view);                // what both outputs are
   void interrupt(int signal);                          // from any thread
 
   int operator()(std::vector<std::string_view> arguments);
   Json json() const { return parse_json(out).value(); }
+
+  // A file as the program left it; empty when there is none.
+  std::string file(const std::string& path) const { return files_.contains(path) ? files_.at(path) : ""; }
 
   std::string out;
   std::string err;
@@ -160,6 +164,7 @@ class Run {
   std::map<std::string, std::string> files_;
   std::vector<std::string> typed_;
   bool has_person_ = false;
+  View view_;
   int pipe_[2] = {-1, -1};
   std::atomic<int> signal_ = 0;
 };

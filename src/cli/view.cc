@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cli/columns.h"
+
 namespace moulin {
 
 namespace {
@@ -25,8 +27,6 @@ std::string_view code_of(Ink ink) {
   }
   return "";
 }
-
-bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
 }  // namespace
 
@@ -55,39 +55,14 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
-size_t columns_of(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), starts_character));
-}
-
-std::string cut_to(std::string_view text, size_t columns) {
-  if (columns_of(text) <= columns) return std::string(text);
-  size_t kept = 0;
-  size_t end = 0;
-  for (; end < text.size(); ++end) {
-    if (starts_character(text[end]) && ++kept == columns) break;
-  }
-  return std::string(text.substr(0, end)) + "…";
-}
-
 std::string wrapped(std::string_view text, std::string_view indent, const View& view) {
   size_t width = view.width > 0 ? static_cast<size_t>(view.width) : kProseColumns;
   width = std::clamp(width, kProseColumnsMin, kProseColumnsMax);
   std::string lines;
-  std::string line(indent);
-  while (!text.empty()) {
-    size_t end = std::min(text.find(' '), text.size());
-    std::string_view word = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    bool is_first = line.size() == indent.size();
-    if (!is_first && columns_of(line) + 1 + columns_of(word) > width) {
-      lines += line + "\n";
-      line = indent;
-      is_first = true;
-    }
-    if (!is_first) line += ' ';
-    line += word;
+  for (const std::string& line : broken(text, width - std::min(width, columns_of(indent)))) {
+    lines += fmt::format("{}{}\n", indent, line);
   }
-  return lines + line + "\n";
+  return lines;
 }
 
 }  // namespace moulin

@@ -14,6 +14,7 @@ struct View {
   enum class Colour { kOff, kOn };
   Colour colour = Colour::kOff;
   int32_t width = 0;      // columns of the terminal; 0: no terminal, nothing is cut
+  int32_t height = 0;     // its lines; 0: no terminal
   WallTime now{};         // for "5m ago" and "in 2h"
   Duration utc_offset{};  // of the local time zone, east is positive
 };
@@ -29,11 +30,6 @@ std::string paint(std::string_view text, Ink ink, const View& view);
 // Control characters as "\x1b" and "\n", so that what others wrote cannot move the cursor
 // or forge lines.
 std::string printable(std::string_view text);
-
-// Characters on the screen: code points, wide ones counted once.
-size_t columns_of(std::string_view text);
-// At most that many, with an ellipsis when something was cut. Needs a positive width.
-std::string cut_to(std::string_view text, size_t columns);
 
 // Breaks at blanks so that no line is wider than the view (72 columns without a
 // terminal, at most 100), each line with `indent` in front. Ends with a newline.

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <sstream>
+
+#include "cli/columns.h"
 #include "cli/table.h"
 
 namespace moulin {
@@ -17,13 +20,6 @@ TEST_CASE("what others wrote cannot move the cursor") {
   CHECK(printable("a\xc2\x9b"
                   "31m") == "a\\x9b31m");
   CHECK(printable("häß 日本") == "häß 日本");
-}
-
-TEST_CASE("text is cut at characters") {
-  CHECK(columns_of("häß") == 3);
-  CHECK(cut_to("häßlich", 7) == "häßlich");
-  CHECK(cut_to("häßlich", 4) == "häß…");
-  CHECK(cut_to("häßlich", 1) == "…");
 }
 
 TEST_CASE("prose is broken at blanks") {
@@ -49,7 +45,23 @@ TEST_CASE("the last column ends at the edge of the terminal") {
   Table table({{"NAME"}, {"WHY"}});
   table.add({{"a"}, {"a sentence that is far too long"}});
   CHECK(table.text({.width = 20}) == "NAME  WHY\na     a sentence th…\n");
-  CHECK(table.text({.width = 8}) == "NAME  WHY\na     a sentence that is far too long\n");
+  CHECK(table.text({.width = 8}) == "NAME  W…\na     a…\n");
+}
+
+TEST_CASE("no line of a table is wider than its terminal, and ids stay whole") {
+  Table table({{"ID", Align::kLeft, Fit::kWhole}, {"NAME"}, {"GPU", Align::kRight}, {"WHY"}});
+  table.add({{"w-0c9k2v7m3x1qz"}, {"a-name-that-is-rather-long"}, {"0.25"}, {"a sentence that is far too long"}});
+  table.add({{"w-0c9k2v7m3x1r0"}, {"日本語の名前はとても広い"}, {"16"}, {"short"}});
+  for (int32_t width = 1; width < 90; ++width) {
+    std::istringstream lines(table.text({.width = width}));
+    for (std::string line; std::getline(lines, line);)
+      CHECK_MESSAGE(columns_of(line) <= static_cast<size_t>(width), line);
+  }
+  std::string narrow = table.text({.width = 50});
+  CHECK(narrow.find("w-0c9k2v7m3x1qz") != std::string::npos);
+  CHECK(narrow.find("0.25") != std::string::npos);
+  CHECK(narrow.find("a-name-that-…") != std::string::npos);
+  CHECK(table.text({.width = 200}) == table.text({}));
 }
 
 TEST_CASE("facts stand one below the other") {
@@ -58,6 +70,9 @@ TEST_CASE("facts stand one below the other") {
   facts.add("none", "");
   facts.add("id", "a\nb");
   CHECK(facts.text({}) == "state  running\nid     a\\nb\n");
+  facts.add("waits", "it needs more than there is today");
+  CHECK(facts.text({.width = 28}) ==
+        "state  running\nid     a\\nb\nwaits  it needs more than\n       there is today\n");
 }
 
 }  // namespace moulin

@@ -1,7 +1,5 @@
 #include "main/journal_verbs.h"
 
-#include <getopt.h>
-
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -15,54 +13,6 @@
 namespace moulin {
 
 namespace {
-
-constexpr const char* kHelp =
-    R"(moulin journal: look at the record of everything that happened, without a server
-
-Usage: moulin journal verify [--data DIR] [--json]
-       moulin journal stats  [--data DIR] [--json]
-
-  verify  reads every record, checks the chain, the index and the snapshots
-  stats   counts records by kind, and what they take
-
-  --data DIR  the data folder (default: as `moulin up`)
-  --json      one JSON object
-
-Both work beside a running server. Exit status: 0 good, 1 damaged, 2 wrong call.
-)";
-
-struct Call {
-  std::string verb;
-  std::string data;
-  bool json = false;
-  bool help = false;
-};
-
-Result<Call> parse(int argc, char** argv) {
-  static const option kLong[] = {{"data", required_argument, nullptr, 'd'},
-                                 {"json", no_argument, nullptr, 'j'},
-                                 {"help", no_argument, nullptr, 'h'},
-                                 {nullptr, 0, nullptr, 0}};
-  Call call;
-  call.data = default_data_folder(process_surroundings());
-  optind = 1;
-  opterr = 0;
-  Error usage{
-      .code = Code::kInvalid, .message = "not a call of `moulin journal`", .to_do = "see `moulin journal --help`"};
-  for (int letter = 0; (letter = getopt_long(argc, argv, "h", kLong, nullptr)) != -1;) {
-    switch (letter) {
-      case 'd': call.data = optarg; break;
-      case 'j': call.json = true; break;
-      case 'h': call.help = true; break;
-      default: return usage;
-    }
-  }
-  if (call.help) return call;
-  if (optind + 1 != argc) return usage;
-  call.verb = argv[optind];
-  if (call.verb != "verify" && call.verb != "stats") return usage;
-  return call;
-}
 
 Json to_json(const VerifyReport& report) {
   Json problems{JsonArray{}};
@@ -96,7 +46,7 @@ void print(const VerifyReport& report) {
 
 Result<int> verify(const Call& call, const std::string& path) {
   VerifyReport report = TRY(verify_journal(path));
-  if (call.json)
+  if (call.form == Form::kJson)
     std::printf("%s\n", write_json(to_json(report)).c_str());
   else
     print(report);
@@ -128,7 +78,7 @@ Result<int> stats(const Call& call, const std::string& path) {
                              {"on_disk_bytes", on_disk.count},
                              {"snapshots", snapshots},
                              {"by_kind", kinds}});
-  if (call.json) {
+  if (call.form == Form::kJson) {
     std::printf("%s\n", write_json(whole).c_str());
     return 0;
   }
@@ -142,21 +92,13 @@ Result<int> stats(const Call& call, const std::string& path) {
 
 }  // namespace
 
-int journal_main(int argc, char** argv) {
-  Result<Call> call = parse(argc, argv);
-  if (call && call->help) {
-    std::fputs(kHelp, stdout);
-    return 0;
-  }
-  Result<int> status = 0;
-  if (!call) {
-    status = call.error();
-  } else {
-    std::string path = call->data + "/journal.db";
-    status = call->verb == "verify" ? verify(*call, path) : stats(*call, path);
-  }
+int journal_main(const Call& call) {
+  const std::string* data = call.value("data");
+  std::string path = (data != nullptr ? *data : default_data_folder(process_surroundings())) + "/journal.db";
+  Result<int> status = call.verb->name == "journal verify" ? verify(call, path) : stats(call, path);
   if (status) return *status;
-  std::fprintf(stderr, "moulin journal: %s\n", status.error().to_text().c_str());
+  Console console(process_console(), call.form);
+  console.print_error(status.error());
   return status.error().code == Code::kInvalid ? 2 : 1;
 }
 

@@ -1,7 +1,6 @@
 #include "main/up.h"
 
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -28,43 +27,12 @@ namespace moulin {
 
 namespace {
 
-constexpr const char* kHelp =
-    R"(moulin up: serve this machine, in the foreground
-
-Usage: moulin up [options]
-
-  --data DIR          where the installation lives
-                      (default: $MOULIN_DATA, /var/lib/moulin for root,
-                      else ~/.local/share/moulin)
-  --listen HOST:PORT  loopback address of the API; port 0 takes any free one
-                      (default: 127.0.0.1:6468)
-  --simulate SPEC     pretend to have GPUs, e.g. '8xH100-80GB' or
-                      '500x(8xH100-80GB)'; marked as simulated everywhere
-  --json              print one line {"url": ..., "token_file": ...} when it serves
-  --help              show this
-
-Clients on this machine find a server with the default folder without settings,
-another one with MOULIN_DATA=DIR. Stopping it (Ctrl-C, SIGTERM, `moulin down`)
-leaves workloads running; the next `moulin up` takes them over again.
-
-Examples:
-  moulin up
-  moulin up --data /tmp/try --simulate 8xH100-80GB
-)";
-
-constexpr uint16_t kDefaultPort = 6468;
-
 struct UpOptions {
   std::string data;
-  TcpAddress listen{.host = "127.0.0.1", .port = kDefaultPort};
+  TcpAddress listen{.host = "127.0.0.1", .port = kUsualPort};
   std::string simulate;
   bool json = false;
-  bool help = false;
 };
-
-Error usage(std::string message) {
-  return {.code = Code::kInvalid, .message = std::move(message), .to_do = "see `moulin up --help`"};
-}
 
 Result<TcpAddress> parse_listen(std::string_view text) {
   size_t colon = text.rfind(':');
@@ -86,26 +54,13 @@ Result<TcpAddress> parse_listen(std::string_view text) {
   return TcpAddress{.host = host, .port = static_cast<uint16_t>(port)};
 }
 
-Result<UpOptions> parse(int argc, char** argv) {
-  static const option kLong[] = {
-      {"data", required_argument, nullptr, 'd'},     {"listen", required_argument, nullptr, 'l'},
-      {"simulate", required_argument, nullptr, 's'}, {"json", no_argument, nullptr, 'j'},
-      {"help", no_argument, nullptr, 'h'},           {nullptr, 0, nullptr, 0}};
+Result<UpOptions> read_options(const Call& call) {
   UpOptions options;
   options.data = default_data_folder(process_surroundings());
-  optind = 1;
-  opterr = 0;
-  for (int letter = 0; (letter = getopt_long(argc, argv, "h", kLong, nullptr)) != -1;) {
-    switch (letter) {
-      case 'd': options.data = optarg; break;
-      case 'l': options.listen = TRY(parse_listen(optarg)); break;
-      case 's': options.simulate = optarg; break;
-      case 'j': options.json = true; break;
-      case 'h': options.help = true; break;
-      default: return usage("unknown option, or one without its value: " + std::string(argv[optind - 1]));
-    }
-  }
-  if (optind < argc) return usage("unexpected word: " + std::string(argv[optind]));
+  if (const std::string* data = call.value("data")) options.data = *data;
+  if (const std::string* listen = call.value("listen")) options.listen = TRY(parse_listen(*listen));
+  if (const std::string* simulate = call.value("simulate")) options.simulate = *simulate;
+  options.json = call.form == Form::kJson;
   return options;
 }
 
@@ -185,13 +140,9 @@ int fail(const Error& error) {
 
 }  // namespace
 
-int up_main(int argc, char** argv) {
-  Result<UpOptions> options = parse(argc, argv);
+int up_main(const Call& call) {
+  Result<UpOptions> options = read_options(call);
   if (!options) return fail(options.error());
-  if (options->help) {
-    std::fputs(kHelp, stdout);
-    return 0;
-  }
   // Blocked before any thread starts, so that only sigwait sees them.
   sigset_t signals;
   sigemptyset(&signals);

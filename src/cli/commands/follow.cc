@@ -51,10 +51,51 @@ Result<int> logs(Session& session) {
   return 0;
 }
 
+Result<std::optional<int64_t>> read_after(const Call& call) {
+  const std::string* text = call.value("after");
+  if (text == nullptr) return std::optional<int64_t>{};
+  return std::optional<int64_t>{TRY(parse_integer("--after", *text))};
+}
+
 // What happened to one workload so far.
 Result<int> past_events(Session& session) {
+  std::optional<int64_t> after = TRY(read_after(session.call()));
   wire::ListWorkloadEvents wanted{.workload = TRY(named_workload(session))};
-  return session.show(TRY(all_pages(session, wanted)), render_events);
+  if (!after) return session.show(TRY(all_pages(session, wanted)), render_events);
+  auto limit = static_cast<size_t>(TRY(wanted_items(session.call())));
+  wire::EventPage page = TRY(pages_of(session, wanted, kItemsMax));
+  std::erase_if(page.items, [&](const wire::Event& event) { return event.sequence <= *after; });
+  page.items.resize(std::min(page.items.size(), limit));
+  return session.show(page, render_events);
+}
+
+Status print_event(Session& session, const StreamEvent& message) {
+  Json data = TRY(parse_json(message.data));
+  wire::Event event = TRY(wire::read<wire::Event>(data));
+  Console& console = session.console();
+  if (console.is_json()) {
+    console.print_json(wire::write(event));
+  } else {
+    console.print(render_event(event, console.view()));
+  }
+  return {};
+}
+
+// What happens from now on, or since `after`, until so many have come.
+Result<int> follow_events(Session& session, wire::StreamEvents wanted) {
+  int64_t left = session.call().has("limit") ? TRY(wanted_items(session.call())) : INT64_MAX;
+  auto stream = [&](const std::optional<std::string>& last_event_id) {
+    wanted.last_event_id = last_event_id;
+    return wire::write_parameters(wanted);
+  };
+  TRY(session.ask(wire::CheckReadiness{}));  // no server at all is an error; later, one that went is waited for
+  Status broken;
+  TRY(follow_stream(session, stream, {}, [&](const StreamEvent& message) {
+    broken = print_event(session, message);
+    return broken && --left > 0 ? Flow::kContinue : Flow::kStop;
+  }));
+  TRY(std::move(broken));
+  return 0;
 }
 
 Result<int> events(Session& session) {
@@ -68,30 +109,8 @@ Result<int> events(Session& session) {
   wire::StreamEvents wanted;
   if (const std::string* project = call.value("project"); project && call.words.empty()) wanted.project = *project;
   if (!call.words.empty()) wanted.workload = TRY(named_workload(session));
-  if (const std::string* after = call.value("after")) wanted.after = TRY(parse_integer("--after", *after));
-  auto stream = [&](const std::optional<std::string>& last_event_id) {
-    wanted.last_event_id = last_event_id;
-    return wire::write_parameters(wanted);
-  };
-  TRY(session.ask(wire::CheckReadiness{}));  // no server at all is an error; later, one that went is waited for
-  Status broken;
-  auto print = [&](const StreamEvent& message) -> Status {
-    Json data = TRY(parse_json(message.data));
-    wire::Event event = TRY(wire::read<wire::Event>(data));
-    Console& console = session.console();
-    if (console.is_json()) {
-      console.print_json(wire::write(event));
-    } else {
-      console.print(render_event(event, console.view()));
-    }
-    return {};
-  };
-  TRY(follow_stream(session, stream, {}, [&](const StreamEvent& message) {
-    broken = print(message);
-    return broken ? Flow::kContinue : Flow::kStop;
-  }));
-  TRY(std::move(broken));
-  return 0;
+  wanted.after = TRY(read_after(call));
+  return follow_events(session, std::move(wanted));
 }
 
 constexpr OptionSpec kLogOptions[] = {
@@ -107,8 +126,8 @@ constexpr OptionSpec kLogOptions[] = {
 
 constexpr OptionSpec kEventOptions[] = {
     {.name = "follow", .letter = 'f', .help = "watch what happens from now on"},
-    {.name = "after", .value = "N", .help = "with -f: first what came after this sequence number"},
-    {.name = "project", .letter = 'p', .value = "NAME", .help = "only of this project or department"},
+    {.name = "after", .value = "N", .help = "only what came after this sequence number"},
+    {.name = "project", .letter = 'p', .value = "PLACE", .help = "only of this project or department"},
     kLimitOption,
 };
 
@@ -120,6 +139,9 @@ constexpr Verb kVerbs[] = {
      .words_max = 1,
      .summary = "what its processes wrote",
      .options = kLogOptions,
+     .examples = "moulin logs digits -f\n"
+                 "moulin logs digits --tail 20 -t\n"
+                 "moulin logs gang --replica 2 --stream stderr --since 10m",
      .run = logs},
     {.name = "events",
      .group = kGroup,
@@ -127,6 +149,10 @@ constexpr Verb kVerbs[] = {
      .words_max = 1,
      .summary = "what happened to it; with -f, to everything",
      .options = kEventOptions,
+     .details = "Without an ID it needs -f, and ends with Ctrl-C or after --limit events.\n",
+     .examples = "moulin events digits\n"
+                 "moulin events -f --project nlp --json\n"
+                 "moulin events -f --after 1200 --limit 10",
      .run = events},
 };
 

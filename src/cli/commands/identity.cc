@@ -1,4 +1,4 @@
-// whoami, user, token, role.
+// user, token, role.
 #include "cli/render/identity.h"
 #include "cli/commands/groups.h"
 #include "cli/session.h"
@@ -9,9 +9,14 @@ namespace {
 
 constexpr std::string_view kGroup = "People";
 
-Result<int> whoami(Session& session) { return session.show(TRY(session.ask(wire::WhoAmI{})), render_myself); }
-
-Result<int> user_list(Session& session) { return session.show(TRY(session.ask(wire::ListUsers{})), render_users); }
+// With their roles, which the API lists apart.
+Result<int> user_list(Session& session) {
+  wire::UserList users = TRY(session.ask(wire::ListUsers{}));
+  if (session.console().is_json()) return session.show(users, render_plain_users);
+  wire::BindingList roles = TRY(session.ask(wire::ListBindings{}));
+  session.console().print(render_users(users, roles, session.console().view()));
+  return 0;
+}
 
 Result<int> user_create(Session& session) {
   wire::NewUser user{.name = session.call().words.front()};
@@ -20,7 +25,7 @@ Result<int> user_create(Session& session) {
   if (session.console().is_json()) {
     session.console().print_json(wire::write(made));
   } else {
-    session.console().print(render_users({.items = {made}}, session.console().view()));
+    session.console().print(render_plain_users({.items = {made}}, session.console().view()));
     session.console().note("They may do nothing yet: moulin role grant " + made.name + " member at PROJECT");
   }
   return 0;
@@ -44,7 +49,7 @@ Result<int> token_create(Session& session) {
 
 Result<int> token_revoke(Session& session) {
   const std::string& text = session.call().words.front();
-  TokenId id{TRY(at_path("ID", parse_id(TokenTag::kPrefix, text)))};
+  TokenId id{TRY(at_path("TOKEN", parse_id(TokenTag::kPrefix, text)))};
   TRY(session.ask(wire::RevokeToken{.token = id}));
   session.console().note("Revoked " + text + ".");
   return 0;
@@ -54,14 +59,14 @@ Result<int> role_list(Session& session) {
   return session.show(TRY(session.ask(wire::ListBindings{})), render_bindings);
 }
 
-// USER ROLE at NAME.
+// USER ROLE at PLACE.
 Result<wire::Binding> read_binding(const Call& call) {
   const std::vector<std::string>& words = call.words;
   if (words[2] != "at") {
     return Error{.code = Code::kInvalid,
                  .message = "is no sentence of this verb",
                  .given = words[2],
-                 .allowed = "USER ROLE at NAME, such as: ada member at nlp"};
+                 .allowed = "USER ROLE at PLACE, such as: ada member at nlp"};
   }
   return wire::Binding{
       .user = words[0], .at = words[3], .role = TRY(at_path("ROLE", parse_word<Role>("role", words[1])))};
@@ -82,15 +87,23 @@ Result<int> role_revoke(Session& session) {
 }
 
 constexpr OptionSpec kUserOptions[] = {
-    {.name = "account", .value = "NAME", .help = "Unix account that runs their replicas"}};
+    {.name = "account", .value = "ACCOUNT", .help = "Unix account that runs their replicas"}};
 constexpr OptionSpec kTokenOptions[] = {
-    {.name = "user", .value = "NAME", .help = "for this user (unless given: yourself)"},
+    {.name = "user", .value = "USER", .help = "for this user (unless given: yourself)"},
     {.name = "label", .value = "TEXT", .help = "what it is for"},
     {.name = "expires", .value = "DURATION", .help = "such as 30d (unless given: never)"}};
 
+constexpr std::string_view kRoleDetails =
+    "A role is viewer (sees), member (also submits, and stops what is their own) or admin\n"
+    "(everything). PLACE is a project, a department or `organisation`; a role holds for all\n"
+    "below it.\n";
+
 constexpr Verb kVerbs[] = {
-    {.name = "whoami", .group = kGroup, .summary = "whose token this is and what it may", .run = whoami},
-    {.name = "user list", .group = kGroup, .summary = "users", .run = user_list},
+    {.name = "user list",
+     .group = kGroup,
+     .summary = "users and what they may",
+     .examples = "moulin user list",
+     .run = user_list},
     {.name = "user create",
      .group = kGroup,
      .arguments = "NAME",
@@ -98,43 +111,60 @@ constexpr Verb kVerbs[] = {
      .words_max = 1,
      .summary = "a new user",
      .options = kUserOptions,
+     .details = "They need a role and a token of their own: see the examples.\n",
+     .examples = "moulin user create ada --account ada\n"
+                 "moulin role grant ada member at nlp\n"
+                 "moulin token create --user ada --expires 90d",
      .run = user_create},
     {.name = "user delete",
      .group = kGroup,
-     .arguments = "NAME",
+     .arguments = "USER",
      .words_min = 1,
      .words_max = 1,
      .summary = "remove a user with all tokens and roles",
+     .examples = "moulin user delete ada",
      .run = user_delete},
-    {.name = "token list", .group = kGroup, .summary = "your tokens; an administrator sees all", .run = token_list},
+    {.name = "token list",
+     .group = kGroup,
+     .summary = "your tokens; an administrator sees all",
+     .examples = "moulin token list",
+     .run = token_list},
     {.name = "token create",
      .group = kGroup,
      .summary = "a new token; it is shown this once",
      .options = kTokenOptions,
+     .examples = "moulin token create --label laptop --expires 30d\nmoulin token create --user ada",
      .run = token_create},
     {.name = "token revoke",
      .group = kGroup,
-     .arguments = "ID",
+     .arguments = "TOKEN",
      .words_min = 1,
      .words_max = 1,
      .summary = "make a token worthless",
+     .examples = "moulin token revoke t-6h3175y4jes77",
      .run = token_revoke},
-    {.name = "role list", .group = kGroup, .summary = "who may what and where", .run = role_list},
+    {.name = "role list",
+     .group = kGroup,
+     .summary = "who may what and where",
+     .examples = "moulin role list",
+     .run = role_list},
     {.name = "role grant",
      .group = kGroup,
-     .arguments = "USER ROLE at NAME",
+     .arguments = "USER ROLE at PLACE",
      .words_min = 4,
      .words_max = 4,
      .summary = "let a user be viewer, member or admin somewhere",
-     .details = "NAME is a project, a department or `organisation`; the role holds for all below it.\n\n"
-                "Example:\n  moulin role grant ada member at nlp\n",
+     .details = kRoleDetails,
+     .examples = "moulin role grant ada member at nlp\nmoulin role grant grace admin at organisation",
      .run = role_grant},
     {.name = "role revoke",
      .group = kGroup,
-     .arguments = "USER ROLE at NAME",
+     .arguments = "USER ROLE at PLACE",
      .words_min = 4,
      .words_max = 4,
      .summary = "take a role back",
+     .details = kRoleDetails,
+     .examples = "moulin role revoke ada member at nlp",
      .run = role_revoke},
 };
 

@@ -6,7 +6,7 @@
 namespace moulin {
 
 inline constexpr OptionSpec kProjectOption{
-    .name = "project", .letter = 'p', .value = "NAME", .help = "when several projects have a workload of that name"};
+    .name = "project", .letter = 'p', .value = "PROJECT", .help = "when several projects have a workload of that name"};
 inline constexpr OptionSpec kNamedWorkloadOptions[] = {kProjectOption};
 
 }  // namespace moulin

@@ -27,10 +27,9 @@ inline Result<int64_t> wanted_items(const Call& call) {
                .allowed = "1 to 100000"};
 }
 
-// One answer made of as many pages as --limit wants.
+// One answer made of as many pages as `left` items take.
 template <class Operation>
-Result<typename Operation::Answer> all_pages(Session& session, Operation operation) {
-  int64_t left = TRY(wanted_items(session.call()));
+Result<typename Operation::Answer> pages_of(Session& session, Operation operation, int64_t left) {
   operation.limit = std::min(left, kItemsOfPageMax);
   typename Operation::Answer all = TRY(session.ask(operation));
   left -= static_cast<int64_t>(all.items.size());
@@ -45,6 +44,12 @@ Result<typename Operation::Answer> all_pages(Session& session, Operation operati
     all.next = std::move(page.next);
   }
   return all;
+}
+
+// The same for as many as --limit wants.
+template <class Operation>
+Result<typename Operation::Answer> all_pages(Session& session, Operation operation) {
+  return pages_of(session, std::move(operation), TRY(wanted_items(session.call())));
 }
 
 }  // namespace moulin

@@ -1,10 +1,13 @@
 // doctor, down, version; and the verbs of main, for the help.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "cli/checkup.h"
 #include "cli/commands/groups.h"
-#include "cli/render/server.h"
+#include "cli/commands/pages.h"
 #include "cli/session.h"
-#include "cli/table.h"
 
 namespace moulin {
 
@@ -14,25 +17,59 @@ constexpr std::string_view kGroup = "Server";
 constexpr Duration kDownPause = milliseconds(50);
 constexpr int kDownLooksMax = 600;  // 30 seconds
 
+// Asks until a question is not answered.
+Checkup check_up(Session& session, const Access& access) {
+  Checkup checkup{.access = access, .client_version = MOULIN_VERSION};
+  auto asked = [&](auto operation, auto& to) {
+    auto answer = session.ask(operation);
+    if (!answer) {
+      checkup.refusal = answer.error();
+      return false;
+    }
+    to = std::move(*answer);
+    return true;
+  };
+  if (!asked(wire::ShowServer{}, checkup.server) || !asked(wire::WhoAmI{}, checkup.myself)) return checkup;
+  Result<wire::NodePage> nodes = session.ask(wire::ListNodes{.limit = kItemsOfPageMax});
+  if (nodes) checkup.nodes = std::move(nodes->items);  // who may not see them has nothing to do about them
+  return checkup;
+}
+
+Json findings_document(const std::vector<Finding>& findings) {
+  constexpr auto kVerdicts = std::to_array<std::string_view>({"good", "note", "trouble"});
+  JsonArray checks;
+  for (const Finding& finding : findings) {
+    checks.push_back(Json::object({{"name", finding.name},
+                                   {"verdict", kVerdicts[static_cast<size_t>(finding.verdict)]},
+                                   {"text", finding.text},
+                                   {"to_do", finding.to_do}}));
+  }
+  return checks;
+}
+
+// The status of the first thing that is in the way.
+int status_of(const Checkup& checkup, const std::vector<Finding>& findings) {
+  if (checkup.refusal) return exit_status(checkup.refusal->code);
+  if (!checkup.server->accepts_commands) return exit_status(Code::kUnavailable);
+  auto is_trouble = [](const Finding& finding) { return finding.verdict == Finding::Verdict::kTrouble; };
+  return std::any_of(findings.begin(), findings.end(), is_trouble) ? exit_status(Code::kInternal) : 0;
+}
+
 Result<int> doctor(Session& session) {
   Console& console = session.console();
   const Access* access = TRY(session.access());
-  Result<wire::Server> server = session.ask(wire::ShowServer{});
+  Checkup checkup = check_up(session, *access);
+  std::vector<Finding> findings = findings_of(checkup, console.view());
   if (console.is_json()) {
-    Json answer = Json::object({{"server_at", to_text(access->endpoint)},
-                                {"server_from", access->server_from},
-                                {"token_from", access->token_from.empty() ? Json() : Json(access->token_from)},
-                                {"server", server ? wire::write(*server) : Json()}});
-    console.print_json(answer);
+    console.print_json(Json::object({{"server_at", to_text(access->endpoint)},
+                                     {"server_from", access->server_from},
+                                     {"token_from", access->token_from.empty() ? Json() : Json(access->token_from)},
+                                     {"server", checkup.server ? wire::write(*checkup.server) : Json()},
+                                     {"checks", findings_document(findings)}}));
   } else {
-    Facts facts;
-    facts.add("server at", to_text(access->endpoint));
-    facts.add("token from", access->token_from.empty() ? "nowhere" : access->token_from);
-    console.print(facts.text(console.view()));
+    console.print(render_findings(findings, console.view()));
   }
-  wire::Server answer = TRY(std::move(server));
-  if (!console.is_json()) console.print(render_server(answer, console.view()));
-  return answer.accepts_commands ? 0 : exit_status(Code::kUnavailable);
+  return status_of(checkup, findings);
 }
 
 // The server answers as long as it lives; it has gone when nobody does.
@@ -53,33 +90,90 @@ Result<int> down(Session& session) {
                .to_do = "look at server.log in its data folder"};
 }
 
+// `--version` asks no server: that one may be slow, or not be there.
 Result<int> version(Session& session) {
-  Result<wire::Server> server = session.ask(wire::ShowServer{});
+  std::optional<std::string> of_server;
+  if (!session.call().has("client")) {
+    if (Result<wire::Server> server = session.ask(wire::ShowServer{})) of_server = server->version;
+  }
   if (session.console().is_json()) {
     session.console().print_json(
-        Json::object({{"version", MOULIN_VERSION}, {"server_version", server ? Json(server->version) : Json()}}));
+        Json::object({{"version", MOULIN_VERSION}, {"server_version", of_server ? Json(*of_server) : Json()}}));
     return 0;
   }
   session.console().print(fmt::format("moulin {}\n", MOULIN_VERSION));
-  if (server) session.console().print(fmt::format("server {}\n", server->version));
+  if (of_server) session.console().print(fmt::format("server {}\n", *of_server));
   return 0;
 }
+
+constexpr OptionSpec kVersionOptions[] = {{.name = "client", .help = "only of this program, as --version"}};
+
+constexpr OptionSpec kUpOptions[] = {
+    {.name = "data",
+     .value = "DIR",
+     .help = "where the installation lives (unless given: $MOULIN_DATA, /var/lib/moulin for root, else "
+             "~/.local/share/moulin)"},
+    {.name = "listen",
+     .value = "HOST:PORT",
+     .help = "loopback address of the API; port 0 takes any free one (unless given: 127.0.0.1:6468)"},
+    {.name = "simulate",
+     .value = "SPEC",
+     .help = "pretend to have GPUs: 8xH100-80GB, or '500x(8xH100-80GB)'; marked as simulated everywhere"},
+};
+
+constexpr std::string_view kUpDetails =
+    "In the foreground. With --json it prints one line {\"url\": ..., \"token_file\": ...} when\n"
+    "it serves. Clients on this machine find a server with the default folder by themselves,\n"
+    "another one with MOULIN_DATA=DIR. Stopping it (Ctrl-C, SIGTERM, `moulin down`) leaves\n"
+    "workloads running; the next `moulin up` takes them over again.\n";
+
+constexpr OptionSpec kJournalOptions[] = {
+    {.name = "data", .value = "DIR", .help = "the data folder (unless given: as `moulin up`)"}};
+
+constexpr std::string_view kJournalDetails = "Needs no server, and works beside a running one.\n";
 
 constexpr Verb kVerbs[] = {
     {.name = "doctor",
      .group = kGroup,
-     .summary = "where the server is, how it is, and what it cannot do",
+     .summary = "what is not in order, and what to do about it",
+     .details = "Exits 0 when nothing is in the way; notes do not count.\n",
+     .examples = "moulin doctor",
      .run = doctor},
-    {.name = "down", .group = kGroup, .summary = "stop the server; workloads keep running", .run = down},
-    {.name = "version", .group = kGroup, .summary = "of this program and of the server", .run = version},
+    {.name = "down",
+     .group = kGroup,
+     .summary = "stop the server; workloads keep running",
+     .examples = "moulin down",
+     .run = down},
+    {.name = "version",
+     .group = kGroup,
+     .summary = "of this program and of the server",
+     .options = kVersionOptions,
+     .examples = "moulin version\nmoulin --version",
+     .run = version},
 };
 
 constexpr Verb kMainVerbs[] = {
-    {.name = "up", .group = "Start here", .summary = "serve this machine"},
+    {.name = "up",
+     .group = "Start here",
+     .summary = "serve this machine",
+     .options = kUpOptions,
+     .details = kUpDetails,
+     .examples = "moulin up\nmoulin up --data /tmp/try --simulate 8xH100-80GB"},
 };
 
 constexpr Verb kJournalVerbs[] = {
-    {.name = "journal", .group = kGroup, .summary = "verify or count the record of all that happened"},
+    {.name = "journal verify",
+     .group = kGroup,
+     .summary = "read all that happened, and check that it is whole",
+     .options = kJournalOptions,
+     .details = kJournalDetails,
+     .examples = "moulin journal verify\nmoulin journal verify --data /tmp/try"},
+    {.name = "journal stats",
+     .group = kGroup,
+     .summary = "count it by kind, and what it takes",
+     .options = kJournalOptions,
+     .details = kJournalDetails,
+     .examples = "moulin journal stats"},
 };
 
 }  // namespace

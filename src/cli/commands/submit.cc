@@ -171,7 +171,10 @@ constexpr OptionSpec kRunOptions[] = {
     {.name = "replicas", .value = "N", .help = "so many that start together; 2-8: at least 2, up to 8"},
     {.name = "array", .value = "FIRST-LAST", .help = "many of it: 0-99"},
     {.name = "name", .value = "NAME", .help = "unique among the project's unfinished workloads"},
-    {.name = "project", .letter = 'p', .value = "NAME", .help = "whose quota (unless given: $MOULIN_PROJECT, default)"},
+    {.name = "project",
+     .letter = 'p',
+     .value = "PROJECT",
+     .help = "whose quota (unless given: $MOULIN_PROJECT, default)"},
     {.name = "kind", .value = "KIND", .help = "job, notebook or service"},
     {.name = "class", .letter = 'c', .value = "CLASS", .help = "production, training, development or batch"},
     {.name = "priority", .value = "N", .help = "larger is first, inside class and project"},
@@ -192,18 +195,22 @@ constexpr OptionSpec kApplyOptions[] = {
     {.name = "file", .letter = 'f', .value = "FILE", .help = "workload file, YAML or JSON; - is standard input"},
     {.name = "project",
      .letter = 'p',
-     .value = "NAME",
+     .value = "PROJECT",
      .help = "for workloads that name none (unless given: $MOULIN_PROJECT)"},
     {.name = "dry-run", .help = "say what would happen, and submit nothing"},
 };
 
 constexpr std::string_view kRunDetails =
     "Without --detach it follows the logs and exits with the command's own exit status.\n"
-    "Ctrl-C asks whether to detach or to stop it. No shell sees the command.\n\n"
-    "Examples:\n"
-    "  moulin run --gpu 0.25 -- python train.py --epochs 3\n"
-    "  moulin run --detach --class batch --array 0-99 -- ./sweep.sh\n"
-    "  moulin run --replicas 4 --gpu 1 -- python gang.py\n";
+    "Ctrl-C asks whether to detach or to stop it; a second one detaches. No shell sees\n"
+    "the command.\n";
+
+constexpr std::string_view kRunExamples =
+    "moulin run --gpu 0.25 -- python3 train.py --epochs 3\n"
+    "moulin run --detach --class batch --array 0-99 -- ./sweep.sh\n"
+    "moulin run --replicas 4 --gpu 1 -- python3 gang.py\n"
+    "moulin run --dry-run --gpu 8 -- python3 train.py\n"
+    "moulin run --like digits --replace --gpu 0.5";
 
 constexpr Verb kVerbs[] = {
     {.name = "run",
@@ -212,12 +219,14 @@ constexpr Verb kVerbs[] = {
      .summary = "run a command on the GPU that it needs",
      .options = kRunOptions,
      .details = kRunDetails,
+     .examples = kRunExamples,
      .run = run},
     {.name = "apply",
      .group = kGroup,
      .summary = "submit the workloads of a file",
      .options = kApplyOptions,
      .details = "docs/workload_file.md describes the file. All of its workloads are accepted, or none.\n",
+     .examples = "moulin apply -f digits.yaml\nmoulin apply -f digits.yaml --dry-run",
      .run = apply},
 };
 

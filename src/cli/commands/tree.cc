@@ -110,58 +110,74 @@ constexpr OptionSpec kQuotaOptions[] = {
 
 constexpr auto kCreateOptions = [] {
   std::array<OptionSpec, std::size(kQuotaOptions) + 1> options{
-      {{.name = "parent", .value = "NAME", .help = "the department above it (unless given: the organisation)"}}};
+      {{.name = "parent", .value = "DEPARTMENT", .help = "the department above it (unless given: the organisation)"}}};
   std::copy(std::begin(kQuotaOptions), std::end(kQuotaOptions), options.begin() + 1);
   return options;
 }();
 
 constexpr std::string_view kQuotaDetails =
     "Amounts are devices (2.5), cores (4) or bytes (16GiB). What is not named stays.\n"
-    "Without any option it shows what there is.\n\n"
-    "Examples:\n"
-    "  moulin project quota nlp --guaranteed 4 --limit 8\n"
-    "  moulin project quota nlp --resource memory --limit 512GiB\n";
+    "Without any option it shows what there is.\n";
 
-struct Shape {
+struct TreeVerb {
   std::string_view name;
   std::string_view summary;
+  std::string_view examples;
+  std::string_view details{};
 };
 
-constexpr Verb on_name(Shape shape, std::span<const OptionSpec> options, Result<int> (*run)(Session&),
-                       std::string_view details = {}) {
-  return {.name = shape.name,
+constexpr Verb on_name(const TreeVerb& verb, std::span<const OptionSpec> options, Result<int> (*run)(Session&)) {
+  return {.name = verb.name,
           .group = kGroup,
-          .arguments = "NAME",
+          .arguments = verb.name.starts_with("project") ? "PROJECT" : "DEPARTMENT",
           .words_min = 1,
           .words_max = 1,
-          .summary = shape.summary,
+          .summary = verb.summary,
           .options = options,
-          .details = details,
+          .details = verb.details,
+          .examples = verb.examples,
           .run = run};
 }
 
 constexpr Verb kVerbs[] = {
     {.name = "quota",
      .group = kGroup,
-     .arguments = "[NAME]",
+     .arguments = "[PLACE]",
      .words_max = 1,
      .summary = "what each part of the tree is promised, uses and waits for",
+     .examples = "moulin quota\nmoulin quota nlp",
      .run = quota},
-    {.name = "project list", .group = kGroup, .summary = "projects and their quota", .run = list<wire::ListProjects>},
-    on_name({"project show", "one project"}, {}, show<wire::ShowProject>),
-    on_name({"project create", "a new project"}, kCreateOptions, create<wire::CreateProject>),
-    on_name({"project quota", "change what a project is promised"}, kQuotaOptions,
-            change_quota<wire::ChangeProjectQuota, wire::ShowProject>, kQuotaDetails),
-    on_name({"project delete", "remove a project without unfinished workloads"}, {}, remove<wire::RemoveProject>),
+    {.name = "project list",
+     .group = kGroup,
+     .summary = "projects and their quota",
+     .examples = "moulin project list",
+     .run = list<wire::ListProjects>},
+    on_name({"project show", "one project", "moulin project show nlp"}, {}, show<wire::ShowProject>),
+    on_name({"project create", "a new project",
+             "moulin project create nlp --guaranteed 4 --limit 8\nmoulin project create speech --parent research"},
+            kCreateOptions, create<wire::CreateProject>),
+    on_name({"project quota", "change what a project is promised",
+             "moulin project quota nlp --guaranteed 4 --limit 8\n"
+             "moulin project quota nlp --resource memory --limit 512GiB",
+             kQuotaDetails},
+            kQuotaOptions, change_quota<wire::ChangeProjectQuota, wire::ShowProject>),
+    on_name({"project delete", "remove a project without unfinished workloads", "moulin project delete nlp"}, {},
+            remove<wire::RemoveProject>),
     {.name = "department list",
      .group = kGroup,
      .summary = "departments and their quota",
+     .examples = "moulin department list",
      .run = list<wire::ListDepartments>},
-    on_name({"department show", "one department"}, {}, show<wire::ShowDepartment>),
-    on_name({"department create", "a new department"}, kCreateOptions, create<wire::CreateDepartment>),
-    on_name({"department quota", "change what a department is promised"}, kQuotaOptions,
-            change_quota<wire::ChangeDepartmentQuota, wire::ShowDepartment>, kQuotaDetails),
-    on_name({"department delete", "remove an empty department"}, {}, remove<wire::RemoveDepartment>),
+    on_name({"department show", "one department", "moulin department show research"}, {}, show<wire::ShowDepartment>),
+    on_name({"department create", "a new department", "moulin department create research --guaranteed 8"},
+            kCreateOptions, create<wire::CreateDepartment>),
+    on_name({"department quota", "change what a department is promised",
+             "moulin department quota research --guaranteed 8 --limit 16\n"
+             "moulin department quota research --weight 2",
+             kQuotaDetails},
+            kQuotaOptions, change_quota<wire::ChangeDepartmentQuota, wire::ShowDepartment>),
+    on_name({"department delete", "remove an empty department", "moulin department delete research"}, {},
+            remove<wire::RemoveDepartment>),
 };
 
 }  // namespace

@@ -69,7 +69,7 @@ Result<int> queue(Session& session) {
 constexpr OptionSpec kListOptions[] = {
     {.name = "all", .letter = 'a', .help = "finished ones too"},
     {.name = "state", .value = "STATE", .help = "only in this state", .repeat = OptionSpec::Repeat::kMany},
-    {.name = "project", .letter = 'p', .value = "NAME", .help = "only of this project or department"},
+    {.name = "project", .letter = 'p', .value = "PLACE", .help = "only of this project or department"},
     {.name = "owner", .value = "USER", .help = "only of this user"},
     {.name = "kind", .value = "KIND", .help = "only notebook, job or service"},
     {.name = "tag", .value = "KEY[=VALUE]", .help = "only with this tag", .repeat = OptionSpec::Repeat::kMany},
@@ -77,40 +77,55 @@ constexpr OptionSpec kListOptions[] = {
 };
 
 constexpr OptionSpec kQueueOptions[] = {
-    {.name = "project", .letter = 'p', .value = "NAME", .help = "only of this project or department"},
+    {.name = "project", .letter = 'p', .value = "PLACE", .help = "only of this project or department"},
     kLimitOption,
 };
 
-constexpr Verb on_one(std::string_view name, std::string_view summary, Result<int> (*run)(Session&),
-                      std::string_view details = {}) {
-  return {.name = name,
+struct OneVerb {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view examples;
+  std::string_view details{};
+};
+
+constexpr Verb on_one(const OneVerb& verb, Result<int> (*run)(Session&)) {
+  return {.name = verb.name,
           .group = kGroup,
           .arguments = "ID",
           .words_min = 1,
           .words_max = 1,
-          .summary = summary,
+          .summary = verb.summary,
           .options = kNamedWorkloadOptions,
-          .details = details,
+          .details = verb.details,
+          .examples = verb.examples,
           .run = run};
 }
+
+constexpr std::string_view kWhyDetails =
+    "Says each rule that is in the way with its numbers, when it is expected to start, and\n"
+    "the smallest change in each dimension that would start it now, with its command.\n";
 
 constexpr Verb kVerbs[] = {
     {.name = "ps",
      .group = kGroup,
      .summary = "list workloads that are not finished",
      .options = kListOptions,
+     .examples = "moulin ps\n"
+                 "moulin ps -a --owner ada --limit 20\n"
+                 "moulin ps --state waiting --project nlp --json",
      .run = list},
-    on_one("show", "everything about one workload", show),
-    on_one("why", "why it waits, and what would start it now", why,
-           "Says each rule that is in the way with its numbers, when it is expected to start, and\n"
-           "the smallest change in each dimension that would start it now, with its command.\n"),
-    on_one("stop", "end it for good", steer<wire::StopWorkload>),
-    on_one("pause", "let it save, and release all it holds", steer<wire::PauseWorkload>),
-    on_one("resume", "queue a paused workload again", steer<wire::ResumeWorkload>),
+    on_one({"show", "everything about one workload", "moulin show digits\nmoulin show w-6h31 --json"}, show),
+    on_one({"why", "why it waits, and what would start it now", "moulin why pretrain", kWhyDetails}, why),
+    on_one({"stop", "end it for good", "moulin stop digits\nmoulin stop sweep-3 --project nlp",
+            "It is asked to end first, and has its grace time to save. What has ended stays as it is.\n"},
+           steer<wire::StopWorkload>),
+    on_one({"pause", "let it save, and release all it holds", "moulin pause notes"}, steer<wire::PauseWorkload>),
+    on_one({"resume", "queue a paused workload again", "moulin resume notes"}, steer<wire::ResumeWorkload>),
     {.name = "queue",
      .group = kGroup,
      .summary = "what waits, first served first",
      .options = kQueueOptions,
+     .examples = "moulin queue\nmoulin queue --project nlp",
      .run = queue},
 };
 

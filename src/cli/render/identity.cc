@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/access.h"
 #include "cli/table.h"
 #include "cli/units.h"
 
@@ -17,18 +18,25 @@ bool is_over(const std::optional<WallTime>& expires, const View& view) { return 
 
 }  // namespace
 
-std::string render_users(const wire::UserList& users, const View& view) {
+std::string render_users(const wire::UserList& users, const wire::BindingList& roles, const View& view) {
   if (users.items.empty()) return "No users that you may see.\n";
-  Table table({{"NAME"}, {"ACCOUNT"}, {"MADE"}});
+  Table table({{"NAME"}, {"ACCOUNT"}, {"MADE"}, {"ROLES"}});
   for (const wire::User& user : users.items) {
-    table.add({{user.name}, {user.account.value_or("")}, {relative_text(user.created, view)}});
+    std::string held;
+    for (const wire::Binding& role : roles.items) {
+      if (role.user != user.name) continue;
+      held += fmt::format("{}{} at {}", held.empty() ? "" : ", ", to_text(role.role), role.at);
+    }
+    table.add({{user.name}, {user.account.value_or("")}, {relative_text(user.created, view)}, {held}});
   }
   return table.text(view);
 }
 
+std::string render_plain_users(const wire::UserList& users, const View& view) { return render_users(users, {}, view); }
+
 std::string render_tokens(const wire::TokenList& tokens, const View& view) {
   if (tokens.items.empty()) return "No tokens that you may see.\n";
-  Table table({{"ID"}, {"USER"}, {"ISSUED"}, {"EXPIRES"}, {"OF WORKLOAD"}, {"FOR"}});
+  Table table({{"ID", Align::kLeft, Fit::kWhole}, {"USER"}, {"ISSUED"}, {"EXPIRES"}, {"OF WORKLOAD"}, {"FOR"}});
   for (const wire::Token& token : tokens.items) {
     table.add({{to_text(token.id)},
                {token.user},
@@ -59,11 +67,13 @@ std::string render_issued_token(const wire::IssuedToken& token, const View& view
   return facts.text(view) + "This is the only time that it is shown. Its user sets MOULIN_TOKEN to it.\n";
 }
 
-std::string render_myself(const wire::Myself& myself, const View& view) {
+std::string render_myself(const wire::Myself& myself, const Whereabouts& where, const View& view) {
   Facts facts;
   facts.add("user", myself.user, Ink::kBold);
   facts.add("account", myself.account.value_or(""));
-  facts.add("token", to_text(myself.token) + (myself.label.empty() ? "" : fmt::format(" ({})", myself.label)));
+  std::string label = myself.label.empty() ? "" : fmt::format(" ({})", myself.label);
+  facts.add("server", whereabouts_text(where.server, where.server_from));
+  facts.add("token", fmt::format("{}{}, from {}", to_text(myself.token), label, where.token_from));
   facts.add("expires", expiry_text(myself.expires, view));
   if (myself.workload) facts.add("of workload", to_text(*myself.workload));
   for (const wire::Binding& binding : myself.roles) {

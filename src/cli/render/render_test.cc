@@ -104,22 +104,23 @@ TEST_CASE("people") {
   token.expires = WallTime{token.issued.us - 1};
   check_snapshot("token_list", render_tokens({.items = {token}}, sample_view()));
   wire::Myself myself{.user = "ada", .token = {7}, .label = "laptop"};
-  check_snapshot("whoami_without_role", render_myself(myself, sample_view()));
+  Whereabouts where{.server = "http://127.0.0.1:6468", .server_from = "MOULIN_URL", .token_from = "MOULIN_TOKEN"};
+  check_snapshot("whoami_without_role", render_myself(myself, where, sample_view()));
   myself.roles = {{.user = "ada", .at = "nlp", .role = Role::kMember}};
   myself.account = "ada";
   myself.can_isolate_users = true;
-  check_snapshot("whoami", render_myself(myself, sample_view()));
-  check_snapshot(
-      "user_list",
-      render_users({.items = {{.name = "ada", .account = "a1", .created = testing::sample_now()}}}, sample_view()));
+  check_snapshot("whoami", render_myself(myself, where, sample_view()));
+  check_snapshot("user_list",
+                 render_users({.items = {{.name = "ada", .account = "a1", .created = testing::sample_now()},
+                                         {.name = "grace", .created = testing::sample_now()}}},
+                              {.items = {myself.roles[0], {.user = "ada", .at = "vision"}}}, sample_view()));
   check_snapshot("role_list", render_bindings({.items = myself.roles}, sample_view()));
   wire::IssuedToken issued{
       .id = {7}, .user = "ada", .label = "ci", .issued = testing::sample_now(), .secret = "s3cret"};
   check_snapshot("token_create", render_issued_token(issued, sample_view()));
 }
 
-TEST_CASE("the server, its events and its verdicts") {
-  check_snapshot("doctor", render_server(sample<wire::Server>(samples::kServer), sample_view()));
+TEST_CASE("events and verdicts of the server") {
   check_snapshot("events", render_events(sample<wire::EventPage>(samples::kEvents), sample_view()));
   check_snapshot("dry_run", render_dry_run(sample<wire::DryRun>(samples::kDryRun), sample_view()));
 }

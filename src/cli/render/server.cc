@@ -4,21 +4,11 @@
 
 #include "base/text.h"
 #include "cli/render/why.h"
-#include "cli/table.h"
 #include "cli/units.h"
 
 namespace moulin {
 
 namespace {
-
-std::string gpu_source_text(const wire::Server& server) {
-  switch (server.source) {
-    case wire::GpuSource::kNone: return "none: " + server.note;
-    case wire::GpuSource::kSimulated: return "simulated: they do not exist";
-    case wire::GpuSource::kDriver: return fmt::format("driver {}, CUDA {}", server.driver_version, server.cuda_version);
-  }
-  return "";
-}
 
 std::string verdict_line(const wire::DryRunVerdict& verdict, const View& view) {
   std::string who =
@@ -40,27 +30,6 @@ std::string problem_lines(const wire::Problem& problem, const View& view) {
 }
 
 }  // namespace
-
-std::string render_server(const wire::Server& server, const View& view) {
-  Facts facts;
-  facts.add("server", fmt::format("Moulin {}, up for {}", server.version, elapsed(server.started, view.now)));
-  facts.add("commands", server.accepts_commands ? "accepted" : "refused: " + server.refusal,
-            server.accepts_commands ? Ink::kGreen : Ink::kRed);
-  facts.add("GPUs", gpu_source_text(server), server.source == wire::GpuSource::kDriver ? Ink::kPlain : Ink::kYellow);
-  facts.add("isolation between users", server.isolates_users ? "each user has an account" : "none",
-            server.isolates_users ? Ink::kPlain : Ink::kYellow);
-  std::string counts;
-  for (const auto& [state, count] : server.workloads) {
-    if (count > 0) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, state);
-  }
-  facts.add("workloads", counts.empty() ? "none" : counts);
-  facts.add("journal",
-            fmt::format("{} events, {} on disk, {}", server.journal.records, rough_bytes(server.journal.disk_bytes),
-                        counted(server.journal.snapshots, "snapshot")));
-  std::string text = facts.text(view);
-  for (const std::string& note : server.notes) text += wrapped("Note: " + printable(note), "", view);
-  return text;
-}
 
 std::string render_event(const wire::Event& event, const View& view) {
   std::string line = paint(clock_text(event.time, view), Ink::kDim, view);

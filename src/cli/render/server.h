@@ -1,4 +1,4 @@
-// The server, its events and its verdicts as text: `doctor`, `events`, `--dry-run`.
+// Events of the server and its verdicts as text: `events`, `--dry-run`.
 #pragma once
 
 #include <string>
@@ -7,9 +7,6 @@
 #include "cli/view.h"
 
 namespace moulin {
-
-// What `doctor` says of a server that answers.
-std::string render_server(const wire::Server& server, const View& view);
 
 // One line: when, which workload, what.
 std::string render_event(const wire::Event& event, const View& view);

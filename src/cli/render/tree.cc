@@ -67,7 +67,7 @@ std::string render_quota(const wire::QuotaList& quota, const View& view) {
 std::string render_queue(const wire::QueuePage& queue, const View& view) {
   if (queue.items.empty()) return "Nothing waits.\n";
   Table table({{"#", Align::kRight},
-               {"ID"},
+               {"ID", Align::kLeft, Fit::kWhole},
                {"NAME"},
                {"PROJECT"},
                {"CLASS"},

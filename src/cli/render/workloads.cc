@@ -173,7 +173,7 @@ std::string exit_text(const wire::Exit& exit) {
 
 std::string render_workloads(const wire::WorkloadPage& page, const View& view) {
   if (page.items.empty()) return "No workloads. `moulin ps -a` shows finished ones too.\n";
-  Table table({{"ID"},
+  Table table({{"ID", Align::kLeft, Fit::kWhole},
                {"NAME"},
                {"PROJECT"},
                {"CLASS"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/check.h"
 #include "cli/commands/suggest.h"
 #include "cli/help.h"
 #include "cli/session.h"
@@ -17,24 +18,27 @@ std::string help_text(const Call& call, const View& view) {
   return overall_help(verbs(), view);
 }
 
-Result<int> run(Call call, Console& console, const Surroundings& surroundings) {
+Result<int> run_local(const Call& call, Console& console, std::span<const LocalVerb> local) {
+  auto found = std::ranges::find(local, call.verb->name, &LocalVerb::name);
+  MOULIN_CHECK(found != local.end(), "somebody runs " + std::string(call.verb->name));
+  return found->run(call, console);
+}
+
+Result<int> run(Call call, Console& console, const Surroundings& surroundings, std::span<const LocalVerb> local) {
   if (call.verb == nullptr || call.wants_help) {
     console.print(help_text(call, console.view()));
     return 0;
   }
-  if (call.verb->run == nullptr) {  // main's own, which it did not see behind an option
-    return Error{.code = Code::kInvalid,
-                 .message = "an option stands before the verb",
-                 .to_do = "write: moulin " + std::string(call.verb->name) + " [options]"};
-  }
   auto verb = call.verb->run;
+  if (verb == nullptr) return run_local(call, console, local);
   Session session(std::move(call), console, surroundings);
   return verb(session);
 }
 
 }  // namespace
 
-int run_program(std::span<const std::string_view> arguments, ConsoleParts parts, const Surroundings& surroundings) {
+int run_program(std::span<const std::string_view> arguments, ConsoleParts parts, const Surroundings& surroundings,
+                std::span<const LocalVerb> local) {
   if (!arguments.empty() && arguments.front() == kCompleteVerb) {
     Console console(std::move(parts), Form::kText);
     Session session(Call{}, console, surroundings);
@@ -45,7 +49,7 @@ int run_program(std::span<const std::string_view> arguments, ConsoleParts parts,
   bool wants_json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
   Form form = wants_json ? Form::kJson : Form::kText;
   Console console(std::move(parts), call ? call->form : form);
-  Result<int> status = call ? run(std::move(*call), console, surroundings) : Result<int>(call.error());
+  Result<int> status = call ? run(std::move(*call), console, surroundings, local) : Result<int>(call.error());
   if (status) return *status;
   console.print_error(status.error());
   return exit_status(status.error().code);

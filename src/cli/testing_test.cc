@@ -87,7 +87,7 @@ int Run::operator()(std::vector<std::string_view> arguments) {
                      .out_view = view_,
                      .err_view = view_,
                      .is_interactive = has_person_};
-  return run_program(arguments, std::move(parts), surroundings);
+  return run_program(arguments, std::move(parts), surroundings, {});
 }
 
 }  // namespace moulin::testing

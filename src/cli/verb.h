@@ -34,7 +34,7 @@ struct Verb {
   std::span<const OptionSpec> options{};
   std::string_view details{};   // paragraphs below the options
   std::string_view examples{};  // at least one call, each on a line of its own
-  // The exit status. Null: the verb is main's own and stands here for the help.
+  // The exit status. Null: it needs no server, and main runs it (program.h).
   Result<int> (*run)(Session&) = nullptr;
 };
 

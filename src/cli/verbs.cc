@@ -12,7 +12,7 @@ std::span<const Verb> verbs() {
     std::vector<Verb> all;
     for (std::span<const Verb> group :
          {main_verbs(), submit_verbs(), workload_verbs(), follow_verbs(), tree_verbs(), hardware_verbs(),
-          identity_verbs(), access_verbs(), server_verbs(), journal_verbs(), shell_verbs()}) {
+          identity_verbs(), access_verbs(), server_verbs(), local_verbs(), shell_verbs()}) {
       all.insert(all.end(), group.begin(), group.end());
     }
     return all;
@@ -21,7 +21,7 @@ std::span<const Verb> verbs() {
 }
 
 std::span<const std::string_view> verbs_not_built() {
-  static constexpr std::string_view kLater[] = {"backup", "restore", "exec", "cost",  "secret", "volume",  "notebook",
+  static constexpr std::string_view kLater[] = {"exec", "cost",  "secret", "volume",  "notebook",
                                                 "app",    "serve",   "flow", "study", "model",  "simulate"};
   return kLater;
 }

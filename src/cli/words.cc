@@ -17,6 +17,7 @@ using enum ValueSource;
 constexpr std::array<std::string_view, 2> kWishes{"any", "required"};
 constexpr std::array<std::string_view, 2> kCodeModes{"live", "snapshot"};
 constexpr std::array<std::string_view, 2> kStreams{"stdout", "stderr"};
+constexpr std::array<std::string_view, 2> kEngines{"local", "virtual"};
 constexpr std::array<std::string_view, 3> kShells{"bash", "zsh", "fish"};
 
 constexpr ValueWord kWordsOfHelp[] = {
@@ -28,8 +29,10 @@ constexpr ValueWord kWordsOfHelp[] = {
     {"DEPARTMENT", kDepartment},
     {"DIR", kFolder},
     {"DURATION"},
+    {"ENGINE", kListed, kEngines},
     {"FILE", kFile},
     {"FIRST-LAST"},
+    {"FOLDER", kFolder},
     {"GPU-UUID"},
     {"HOST:PORT"},
     {"ID", kWorkload},

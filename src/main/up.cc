@@ -1,24 +1,25 @@
-#include "main/up.h"
-
+// moulin up: puts a server together, and runs it until somebody stops it.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
-#include <charconv>
-#include <cstdio>
-#include <filesystem>
 #include <thread>
 
 #include "base/json.h"
 #include "cli/access.h"
-#include "cli/console.h"
 #include "cli/terminal.h"
 #include "engine/gpu/find_gpus.h"
 #include "engine/gpu/host.h"
 #include "engine/gpu/measured_activity.h"
 #include "engine/local/local_engine.h"
+#include "engine/virtual/timed_engine.h"
 #include "journal/sqlite_journal.h"
+#include "main/local_verbs.h"
+#include "main/notify.h"
+#include "main/service.h"
+#include "main/up_options.h"
 #include "main/version.h"
 #include "server/server.h"
 #include "shim/containment.h"
@@ -26,43 +27,6 @@
 namespace moulin {
 
 namespace {
-
-struct UpOptions {
-  std::string data;
-  TcpAddress listen{.host = "127.0.0.1", .port = kUsualPort};
-  std::string simulate;
-  bool json = false;
-};
-
-Result<TcpAddress> parse_listen(std::string_view text) {
-  size_t colon = text.rfind(':');
-  int port = -1;
-  if (colon != std::string_view::npos) {
-    std::string_view digits = text.substr(colon + 1);
-    auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-    if (error != std::errc{} || end != digits.data() + digits.size()) port = -1;
-  }
-  if (colon == 0 || port < 0 || port > 65535) {
-    return Error{.code = Code::kInvalid,
-                 .message = "not an address to listen on",
-                 .field = "--listen",
-                 .given = std::string(text.substr(0, 200)),
-                 .allowed = "HOST:PORT with a port from 0 to 65535, such as 127.0.0.1:6468"};
-  }
-  std::string host(text.substr(0, colon));
-  if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  return TcpAddress{.host = host, .port = static_cast<uint16_t>(port)};
-}
-
-Result<UpOptions> read_options(const Call& call) {
-  UpOptions options;
-  options.data = default_data_folder(process_surroundings());
-  if (const std::string* data = call.value("data")) options.data = *data;
-  if (const std::string* listen = call.value("listen")) options.listen = TRY(parse_listen(*listen));
-  if (const std::string* simulate = call.value("simulate")) options.simulate = *simulate;
-  options.json = call.form == Form::kJson;
-  return options;
-}
 
 // What replicas take from the server when their launch does not say.
 InheritedEnvironment inherited_environment() {
@@ -81,7 +45,9 @@ std::string starter_account() {
 }
 
 // Said by `moulin up`, `doctor` and the API.
-std::vector<std::string> notes_for(const Containment& containment) {
+std::vector<std::string> notes_for(const UpOptions& options, const Containment& containment) {
+  if (options.engine == UpOptions::EngineKind::kVirtual)
+    return {"the engine is virtual: no program runs, workloads only take their time"};
   std::vector<std::string> notes{"parts of a GPU are advisory: nothing yet keeps a workload inside its part"};
   if (geteuid() != 0) notes.push_back("not started as root: no isolation between users");
   if (starter_account() == "root") notes.push_back("workloads of admin run as root: give people users of their own");
@@ -99,6 +65,10 @@ Result<ServerParts> make_parts(const UpOptions& options, const Containment& cont
   GpuOptions gpus{.simulate = options.simulate, .data_folder = folder.path()};
   if (const char* library = getenv("MOULIN_NVML_LIBRARY")) gpus.library = library;
   parts.gpus = TRY(find_gpus(std::move(gpus)));
+  if (options.engine == UpOptions::EngineKind::kVirtual) {
+    parts.engine = std::make_unique<TimedEngine>();
+    return parts;
+  }
   std::shared_ptr<ActivitySource> activity;  // empty: what programs declare, and their CPU use
   if (options.simulate.empty()) activity = std::make_shared<MeasuredActivity>(parts.gpus->looks());
   parts.engine = TRY(LocalEngine::open({.data_folder = folder.path(),
@@ -116,33 +86,21 @@ void stop_on_signal(Server& server, const sigset_t& signals, std::atomic<bool>& 
   if (!ended) server.request_stop();
 }
 
-void announce(const Server& server, const UpOptions& options) {
-  if (options.json) {
-    Json line = Json::object({{"url", server.url()}, {"token_file", server.token_file()}, {"socket", server.socket()}});
-    std::printf("%s\n", write_json(line).c_str());
-  } else {
-    std::printf("Moulin %s serves %s\n", kVersion, server.url().c_str());
-    std::printf("Administrator's token: %s\n", server.token_file().c_str());
-    for (const std::string& note : server.notes()) std::printf("Note: %s\n", note.c_str());
-    if (options.data != default_data_folder(process_surroundings())) {
-      std::string folder = std::filesystem::absolute(server.token_file()).parent_path().string();
-      std::printf("For clients: export MOULIN_DATA=%s\n", folder.c_str());
-    }
-    std::printf("Try: moulin run --gpu 0.25 -- echo hello\n");
+void announce(const Server& server, const UpOptions& options, Console& console) {
+  if (console.is_json()) {
+    console.print_json(
+        Json::object({{"url", server.url()}, {"token_file", server.token_file()}, {"socket", server.socket()}}));
+    return;
   }
-  std::fflush(stdout);
+  std::string text =
+      fmt::format("Moulin {} serves {}\nAdministrator's token: {}\n", kVersion, server.url(), server.token_file());
+  for (const std::string& note : server.notes()) text += fmt::format("Note: {}\n", note);
+  if (options.data != default_data_folder(process_surroundings()))
+    text += fmt::format("For clients: export MOULIN_DATA={}\n", options.data);
+  console.print(text + "Try: moulin run --gpu 0.25 -- echo hello\n");
 }
 
-int fail(const Error& error) {
-  std::fputs(error_text(error, View{}).c_str(), stderr);
-  return exit_status(error.code);
-}
-
-}  // namespace
-
-int up_main(const Call& call) {
-  Result<UpOptions> options = read_options(call);
-  if (!options) return fail(options.error());
+Result<int> serve(const UpOptions& options, Console& console) {
   // Blocked before any thread starts, so that only sigwait sees them.
   sigset_t signals;
   sigemptyset(&signals);
@@ -153,25 +111,54 @@ int up_main(const Call& call) {
 
   // Before any thread starts, too: it forks.
   Containment containment = probe_containment();
-  Result<HostFacts> host = host_facts();
-  if (!host) return fail(host.error());
-  Result<std::unique_ptr<Server>> server = Server::start(
-      {.data_folder = options->data,
-       .listen = options->listen,
+  HostFacts host = TRY(host_facts());
+  std::unique_ptr<Server> server = TRY(Server::start(
+      {.data_folder = options.data,
+       .listen = options.listen,
        .version = kVersion,
-       .boot_id = host->boot_id,
-       .notes = notes_for(containment),
+       .boot_id = host.boot_id,
+       .notes = notes_for(options, containment),
        .starter_account = starter_account()},
-      [&](const DataFolder& folder, ServerLog& log) { return make_parts(*options, containment, folder, log); });
-  if (!server) return fail(server.error());
-  announce(**server, *options);
+      [&](const DataFolder& folder, ServerLog& log) { return make_parts(options, containment, folder, log); }));
+  announce(*server, options, console);
+  notify_manager("READY=1");
   std::atomic<bool> ended = false;
-  std::thread waiter([&] { stop_on_signal(**server, signals, ended); });
-  (*server)->wait();
+  std::thread waiter([&] { stop_on_signal(*server, signals, ended); });
+  server->wait();
   ended = true;
+  notify_manager("STOPPING=1");
   kill(getpid(), SIGTERM);  // wakes the waiter when it was not a signal that ended us
   waiter.join();
   return 0;
+}
+
+Result<int> install(const UpOptions& options, Console& console) {
+  ServiceFacts facts = TRY(service_facts());
+  facts.arguments = service_arguments(options);
+  ServiceStart start = ServiceStart::kNow;
+  if (!options.unit_folder.empty()) {
+    facts.unit_folder = options.unit_folder;
+    start = ServiceStart::kLater;
+  }
+  InstalledService installed = TRY(install_service(facts, start));
+  if (console.is_json()) {
+    console.print_json(Json::object({{"unit", installed.unit}, {"started", installed.started}}));
+    return 0;
+  }
+  console.print(fmt::format("{} is written\n", installed.unit));
+  const char* systemctl = facts.scope == ServiceScope::kUser ? "systemctl --user" : "systemctl";
+  console.note(
+      installed.started
+          ? fmt::format("Moulin serves now and after each start of the machine; see `{} status moulin`.", systemctl)
+          : fmt::format("Start it with `{} enable --now moulin`.", systemctl));
+  return 0;
+}
+
+}  // namespace
+
+Result<int> run_up(const Call& call, Console& console) {
+  UpOptions options = TRY(read_up_options(call));
+  return options.wants_service ? install(options, console) : serve(options, console);
 }
 
 }  // namespace moulin

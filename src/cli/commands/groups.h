@@ -7,7 +7,7 @@
 
 namespace moulin {
 
-std::span<const Verb> main_verbs();      // up: main's own, here for help and parsing
+std::span<const Verb> main_verbs();      // up: main runs it
 std::span<const Verb> submit_verbs();    // run, apply
 std::span<const Verb> workload_verbs();  // ps, show, why, stop, pause, resume, queue
 std::span<const Verb> follow_verbs();    // logs, events
@@ -16,7 +16,7 @@ std::span<const Verb> hardware_verbs();  // gpus, node
 std::span<const Verb> identity_verbs();  // user, token, role
 std::span<const Verb> access_verbs();    // login, logout, whoami
 std::span<const Verb> server_verbs();    // doctor, down, version
-std::span<const Verb> journal_verbs();   // journal: main's own too
+std::span<const Verb> local_verbs();     // backup, restore, journal: main runs them
 std::span<const Verb> shell_verbs();     // completion
 
 }  // namespace moulin

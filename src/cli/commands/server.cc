@@ -1,4 +1,4 @@
-// doctor, down, version; and the verbs of main, for the help.
+// doctor, down, version.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -108,30 +108,6 @@ Result<int> version(Session& session) {
 
 constexpr OptionSpec kVersionOptions[] = {{.name = "client", .help = "only of this program, as --version"}};
 
-constexpr OptionSpec kUpOptions[] = {
-    {.name = "data",
-     .value = "DIR",
-     .help = "where the installation lives (unless given: $MOULIN_DATA, /var/lib/moulin for root, else "
-             "~/.local/share/moulin)"},
-    {.name = "listen",
-     .value = "HOST:PORT",
-     .help = "loopback address of the API; port 0 takes any free one (unless given: 127.0.0.1:6468)"},
-    {.name = "simulate",
-     .value = "SPEC",
-     .help = "pretend to have GPUs: 8xH100-80GB, or '500x(8xH100-80GB)'; marked as simulated everywhere"},
-};
-
-constexpr std::string_view kUpDetails =
-    "In the foreground. With --json it prints one line {\"url\": ..., \"token_file\": ...} when\n"
-    "it serves. Clients on this machine find a server with the default folder by themselves,\n"
-    "another one with MOULIN_DATA=DIR. Stopping it (Ctrl-C, SIGTERM, `moulin down`) leaves\n"
-    "workloads running; the next `moulin up` takes them over again.\n";
-
-constexpr OptionSpec kJournalOptions[] = {
-    {.name = "data", .value = "DIR", .help = "the data folder (unless given: as `moulin up`)"}};
-
-constexpr std::string_view kJournalDetails = "Needs no server, and works beside a running one.\n";
-
 constexpr Verb kVerbs[] = {
     {.name = "doctor",
      .group = kGroup,
@@ -152,34 +128,8 @@ constexpr Verb kVerbs[] = {
      .run = version},
 };
 
-constexpr Verb kMainVerbs[] = {
-    {.name = "up",
-     .group = "Start here",
-     .summary = "serve this machine",
-     .options = kUpOptions,
-     .details = kUpDetails,
-     .examples = "moulin up\nmoulin up --data /tmp/try --simulate 8xH100-80GB"},
-};
-
-constexpr Verb kJournalVerbs[] = {
-    {.name = "journal verify",
-     .group = kGroup,
-     .summary = "read all that happened, and check that it is whole",
-     .options = kJournalOptions,
-     .details = kJournalDetails,
-     .examples = "moulin journal verify\nmoulin journal verify --data /tmp/try"},
-    {.name = "journal stats",
-     .group = kGroup,
-     .summary = "count it by kind, and what it takes",
-     .options = kJournalOptions,
-     .details = kJournalDetails,
-     .examples = "moulin journal stats"},
-};
-
 }  // namespace
 
 std::span<const Verb> server_verbs() { return kVerbs; }
-std::span<const Verb> main_verbs() { return kMainVerbs; }
-std::span<const Verb> journal_verbs() { return kJournalVerbs; }
 
 }  // namespace moulin

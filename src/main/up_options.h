@@ -1,0 +1,28 @@
+// What `moulin up` was asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/http_server.h"
+#include "cli/call.h"
+
+namespace moulin {
+
+struct UpOptions {
+  enum class EngineKind { kLocal, kVirtual };
+  std::string data{};  // absolute
+  TcpAddress listen{};
+  std::string simulate{};  // as simulate_spec.h; empty: real devices
+  EngineKind engine = EngineKind::kLocal;
+  bool wants_service = false;
+  std::string unit_folder{};  // empty: where systemd looks
+};
+
+// kInvalid names the option.
+Result<UpOptions> read_up_options(const Call& call);
+
+// The options that a service gives to `moulin up`, so that it serves the same.
+std::vector<std::string> service_arguments(const UpOptions& options);
+
+}  // namespace moulin

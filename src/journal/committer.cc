@@ -18,8 +18,11 @@ Bytes size_of(const std::vector<JournalRecord>& records) {
 
 }  // namespace
 
-Committer::Committer(Journal& journal, const CommitterOptions& options)
-    : journal_(journal), options_(options), thread_([this] { run(); }) {}
+Committer::Committer(Journal& journal, const CommitterOptions& options) : journal_(journal), options_(options) {}
+
+void Committer::start() {
+  thread_ = std::thread([this] { run(); });
+}
 
 Committer::~Committer() {
   {
@@ -27,7 +30,8 @@ Committer::~Committer() {
     stopping_ = true;
   }
   changed_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
+  while (turn()) {}
 }
 
 Status Committer::submit(std::vector<JournalRecord> records, Done done) {
@@ -41,10 +45,10 @@ Status Committer::submit(std::vector<JournalRecord> records, Done done) {
     }
     // A lone batch of any size is taken, or it could never be.
     if (queue_.size() >= options_.batches_max || (!queue_.empty() && queued_bytes_ + size > options_.bytes_max)) {
-      return Error{.code = Code::kTooMany,
-                   .message = fmt::format("{} batches of {} wait for the journal's disk", queue_.size(),
-                                          to_text(queued_bytes_)),
-                   .to_do = "retry in a second; if this lasts, look at the disk of the data folder"};
+      return Error{
+          .code = Code::kTooMany,
+          .message = fmt::format("{} batches of {} wait for the journal's disk", queue_.size(), to_text(queued_bytes_)),
+          .to_do = "retry in a second; if this lasts, look at the disk of the data folder"};
     }
     queued_bytes_ += size;
     queue_.push_back({.records = std::move(records), .done = std::move(done), .size = size});
@@ -71,19 +75,28 @@ CommitterStats Committer::stats() const {
 
 void Committer::run() {
   while (true) {
-    std::deque<Batch> group;
-    std::optional<Request> resume;
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || resume_ || !queue_.empty(); });
-      group = take_group();
-      // Batches that were submitted before a resume are written before its probe.
-      if (group.empty()) resume = std::exchange(resume_, std::nullopt);
-      if (group.empty() && !resume) return;
-    }
-    if (resume) probe(std::move(*resume));
-    if (!group.empty()) commit(std::move(group));
+    while (turn()) {}
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return stopping_ || resume_ || !queue_.empty(); });
+    if (stopping_ && !resume_ && queue_.empty()) return;
   }
+}
+
+bool Committer::turn() {
+  std::deque<Batch> group;
+  std::optional<Request> resume;
+  {
+    const std::lock_guard lock(mutex_);
+    group = take_group();
+    // Batches that were submitted before a resume are written before its probe.
+    if (group.empty()) resume = std::exchange(resume_, std::nullopt);
+  }
+  if (!group.empty()) {
+    commit(std::move(group));
+    return true;
+  }
+  if (resume) probe(std::move(*resume));
+  return resume.has_value();
 }
 
 std::deque<Committer::Batch> Committer::take_group() {

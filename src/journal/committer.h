@@ -1,4 +1,7 @@
-// The thread that makes batches durable, several with one fsync when they pile up.
+// Makes batches durable, several with one fsync when they pile up.
+//
+// The work is done in turns. start() gives them a thread, the commit thread; a simulation
+// calls turn() itself.
 //
 // The reactor decides a batch, submits it and goes on; `done` tells when it is durable,
 // and only then may answers, publications and effects of the batch go out.
@@ -32,27 +35,34 @@ struct CommitterOptions {
 };
 
 struct CommitterStats {
-  int64_t batches = 0;  // durable
-  int64_t groups = 0;   // appends that these took
-  int64_t refused = 0;  // batches
-  size_t queued = 0;    // batches now waiting
+  int64_t batches = 0;              // durable
+  int64_t groups = 0;               // appends that these took
+  int64_t refused = 0;              // batches
+  size_t queued = 0;                // batches now waiting
   std::optional<Error> refusing{};  // why, while it refuses
 };
 
 class Committer {
  public:
   // With the sequence of the batch's last record (for an empty batch: of the last record
-  // before it), or the error that nothing of it was written for. Runs on the committer's
+  // before it), or the error that nothing of it was written for. Runs on the commit
   // thread, once, in the order of the submits; must not block, and may submit.
   using Done = std::move_only_function<void(const Result<Sequence>&)>;
   using Resumed = std::move_only_function<void(const Status&)>;
 
   // `journal` must outlive it, and nobody else appends to it or probes it.
   explicit Committer(Journal& journal, const CommitterOptions& options = {});
-  // Commits what is queued, calls every outstanding callback, and ends the thread.
+  // Commits what is queued, calls every outstanding callback, and ends the thread, or
+  // takes the turns for that itself when there is none.
   ~Committer();
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
+
+  // The thread that takes the turns. Once.
+  void start();
+  // Commits one group, or else makes one probe, and calls back. False: nothing to do. It
+  // blocks as long as the disk does. One thread only.
+  bool turn();
 
   // Thread-safe. On an error nothing was queued and `done` will not be called:
   // kTooMany: the queue is full, the disk is slow; kTooLarge: a record is above
@@ -60,7 +70,7 @@ class Committer {
   // An empty batch is a barrier: done when all before it is durable.
   Status submit(std::vector<JournalRecord> records, Done done);
 
-  // Asks for a probe; `resumed` runs on the committer's thread with its outcome. After a
+  // Asks for a probe; `resumed` runs on the commit thread with its outcome. After a
   // success submit accepts, if it refused when resume was called: a failure that comes
   // in between waits for a resume of its own. One at a time.
   void resume(Resumed resumed);

@@ -57,6 +57,7 @@ TEST_CASE("a lone batch is committed at once and told its last sequence") {
   MemoryJournal journal;
   Outcomes outcomes;
   Committer committer(journal);
+  committer.start();
   REQUIRE_OK(committer.submit(records(3), outcomes.done("a")));
   CHECK(outcomes.await(1) == Told{"a: 3"});
   REQUIRE_OK(committer.submit({}, outcomes.done("barrier")));
@@ -71,6 +72,7 @@ TEST_CASE("batches that pile up share an append and keep their order") {
   Outcomes outcomes;
   journal.close();
   Committer committer(journal);
+  committer.start();
   const OpenAtEnd end{journal};
   REQUIRE_OK(committer.submit(records(1), outcomes.done("first")));
   journal.await_append();
@@ -91,6 +93,7 @@ TEST_CASE("a group is bounded by records and bytes, a larger batch goes alone") 
   Outcomes outcomes;
   journal.close();
   Committer committer(journal, {.group_records_max = 4, .group_bytes_max = Bytes{25}});
+  committer.start();
   const OpenAtEnd end{journal};
   REQUIRE_OK(committer.submit(records(1), outcomes.done("first")));
   journal.await_append();
@@ -105,6 +108,7 @@ TEST_CASE("the queue is bounded by batches") {
   Outcomes outcomes;
   journal.close();
   Committer committer(journal, {.batches_max = 2});
+  committer.start();
   const OpenAtEnd end{journal};
   REQUIRE_OK(committer.submit(records(1), outcomes.done("first")));
   journal.await_append();
@@ -124,6 +128,7 @@ TEST_CASE("the queue is bounded by bytes, but takes a lone batch of any size") {
   Outcomes outcomes;
   journal.close();
   Committer committer(journal, {.bytes_max = Bytes{100}});
+  committer.start();
   const OpenAtEnd end{journal};
   REQUIRE_OK(committer.submit(records(1), outcomes.done("first")));
   journal.await_append();
@@ -140,6 +145,7 @@ TEST_CASE("a record above the limit is refused before it is queued") {
   MemoryJournal journal;
   Outcomes outcomes;
   Committer committer(journal);
+  committer.start();
   std::vector<JournalRecord> large(1);
   large[0].bytes.resize(static_cast<size_t>(kRecordBytesMax.count) + 1);
   const Status refused = committer.submit(std::move(large), outcomes.done("never"));
@@ -156,6 +162,7 @@ TEST_CASE("a failed append refuses everything queued, in order, until a probe su
   // The first append passes, the second and one probe fail.
   journal.inner.fail_writes({.after = 1, .times = 2});
   Committer committer(journal, {.group_records_max = 1});
+  committer.start();
   REQUIRE_OK(committer.submit(records(1), outcomes.done("good")));
   journal.await_append();
   for (const char* name : {"a", "b", "c"}) REQUIRE_OK(committer.submit(records(1), outcomes.done(name)));
@@ -185,6 +192,7 @@ TEST_CASE("a resume from before a failure does not lift it") {
   journal.close();
   journal.inner.fail_writes({.after = 0, .times = 1});
   Committer committer(journal);
+  committer.start();
   const OpenAtEnd end{journal};
   REQUIRE_OK(committer.submit(records(1), outcomes.done("a")));
   journal.await_append();
@@ -203,6 +211,7 @@ TEST_CASE("ending commits what is queued") {
   Outcomes outcomes;
   journal.close();
   auto committer = std::make_unique<Committer>(journal, CommitterOptions{.group_records_max = 1});
+  committer->start();
   for (const char* name : {"a", "b", "c"}) REQUIRE_OK(committer->submit(records(1), outcomes.done(name)));
   journal.await_append();
   journal.open();
@@ -215,6 +224,7 @@ TEST_CASE("done may submit the next batch") {
   MemoryJournal journal;
   Outcomes outcomes;
   Committer committer(journal);
+  committer.start();
   REQUIRE_OK(committer.submit(records(1), [&](const Result<Sequence>&) {
     const Status submitted = committer.submit(records(1), outcomes.done("second"));
     CHECK(submitted.has_value());

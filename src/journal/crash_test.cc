@@ -101,6 +101,7 @@ TEST_CASE("child: append until killed" * doctest::skip()) {
   auto journal = SqliteJournal::open("journal.db", {});
   MOULIN_CHECK(journal.has_value(), "the journal opens");
   Committer committer(**journal, {.batches_max = 16});
+  committer.start();
   Sequence submitted = (*journal)->last();
   while (true) {
     const Status status = committer.submit(records_after(submitted, kBatch), [](const Result<Sequence>& last) {

@@ -1,4 +1,4 @@
-// A disk for the tests: passes everything on to the real one until it is told to fail,
+// A disk for tests and simulations: passes everything on to the real one until it is told to fail,
 // and knows what a loss of power would leave.
 #pragma once
 
@@ -41,6 +41,9 @@ class FaultyDisk {
   void fail(const Plan& plan);
   void mend();
   int64_t operations() const;  // since construction, failed ones too
+
+  // The files of `folder` are on it, synced. Before anybody uses them.
+  void load(const std::string& folder);
 
   // Writes to `folder` what the disk holds after the loss of power: for each file what
   // was fsynced, and of each later write, by chance, all, none or its first sectors

@@ -12,39 +12,37 @@ const UserName kAdminName{"admin"};
 
 // Nodes that the engine no longer has: forgotten, or shown as down while something is
 // still held there.
-Status remove_missing_nodes(Reactor& reactor, const GpuInventory& inventory) {
+Status remove_missing_nodes(const State& state, const GpuInventory& inventory, const Give& give) {
   std::set<NodeName> present;
   for (const Node& node : inventory.nodes) present.insert(node.name);
-  PublishedView view = reactor.view();
-  for (const auto& [name, node] : view->state.nodes) {
-    if (present.contains(name) || give(reactor, command::RemoveNode{name})) continue;
-    TRY(give(reactor, command::ReportPresence{name, Presence::kDown}));
+  for (const auto& [name, node] : state.nodes) {
+    if (present.contains(name) || give(command::RemoveNode{name})) continue;
+    TRY(give(command::ReportPresence{name, Presence::kDown}));
   }
   return {};
 }
 
 // Devices changed while something holds them: what is gone takes nothing new, the rest
 // is registered with the next start.
-Status lose_missing_gpus(Reactor& reactor, const Node& found) {
-  PublishedView view = reactor.view();
-  for (const Gpu& known : view->state.node(found.name)->gpus) {
+Status lose_missing_gpus(const State& state, const Node& found, const Give& give) {
+  for (const Gpu& known : state.node(found.name)->gpus) {
     if (std::ranges::any_of(found.gpus, [&](const Gpu& gpu) { return gpu.uuid == known.uuid; })) continue;
     Gpu lost = known;
     lost.health = Health::kUnhealthy;
     lost.health_reason = "the device is no longer there";
-    TRY(give(reactor, command::ReportGpu{found.name, std::move(lost)}));
+    TRY(give(command::ReportGpu{found.name, std::move(lost)}));
   }
   return {};
 }
 
-Status register_nodes(Reactor& reactor, const GpuInventory& inventory) {
+Status register_nodes(const State& state, const GpuInventory& inventory, const Give& give) {
   for (const Node& node : inventory.nodes) {
     Node registered = node;
     registered.simulated = inventory.source == GpuSource::kSimulated;
-    Result<Events> known = give(reactor, command::RegisterNode{registered});
+    Result<Events> known = give(command::RegisterNode{registered});
     if (known) continue;
     if (known.error().code != Code::kConflict) return known.error();
-    TRY(lose_missing_gpus(reactor, registered));
+    TRY(lose_missing_gpus(state, registered, give));
   }
   return {};
 }
@@ -66,12 +64,13 @@ bool is_good_token(const State& state, const DataFolder& folder) {
 }
 
 // A token in a file that only the owner of the installation can read.
-Status make_admin(Reactor& reactor, Clock& clock, IdMaker& ids, const std::string& account, const DataFolder& folder) {
+Status make_admin(Reactor& reactor, Clock& clock, IdMaker& ids, const std::string& account, const DataFolder& folder,
+                  const Give& give) {
   if (!has_admin(reactor.view()->state)) {
     if (!reactor.view()->state.users.contains(kAdminName)) {
-      TRY(give(reactor, command::CreateUser{kAdminName, account}));
+      TRY(give(command::CreateUser{kAdminName, account}));
     }
-    TRY(give(reactor, command::GrantRole{{kAdminName, kRootTree, Role::kAdmin}}));
+    TRY(give(command::GrantRole{{kAdminName, kRootTree, Role::kAdmin}}));
   }
   // Somebody else may have taken over, and removed the first one.
   if (!reactor.view()->state.users.contains(kAdminName)) return {};
@@ -80,7 +79,7 @@ Status make_admin(Reactor& reactor, Clock& clock, IdMaker& ids, const std::strin
   made.token.label = "first administrator";
   made.token.issued = clock.now();
   TRY(write_file(folder.admin_token(), made.text + "\n", 0600));
-  TRY(give(reactor, command::IssueToken{made.token}));
+  TRY(give(command::IssueToken{made.token}));
   return {};
 }
 
@@ -94,14 +93,15 @@ Result<Events> give(Reactor& reactor, CommandBody body) {
 }
 
 Status bootstrap(Reactor& reactor, Clock& clock, IdMaker& ids, const GpuInventory& inventory,
-                 const BootstrapFacts& facts, const DataFolder& folder) {
-  TRY(give(reactor, command::BeginEpoch{.boot_id = facts.boot_id,
-                                        .wall_offset = clock.wall_offset(),
-                                        .version = facts.version,
-                                        .simulated = inventory.source == GpuSource::kSimulated}));
-  TRY(remove_missing_nodes(reactor, inventory));
-  TRY(register_nodes(reactor, inventory));
-  return make_admin(reactor, clock, ids, facts.starter_account, folder);
+                 const BootstrapFacts& facts, const DataFolder& folder, const Give& give) {
+  TRY(give(command::BeginEpoch{.boot_id = facts.boot_id,
+                               .wall_offset = clock.wall_offset(),
+                               .version = facts.version,
+                               .simulated = inventory.source == GpuSource::kSimulated}));
+  PublishedView view = reactor.view();
+  TRY(remove_missing_nodes(view->state, inventory, give));
+  TRY(register_nodes(view->state, inventory, give));
+  return make_admin(reactor, clock, ids, facts.starter_account, folder, give);
 }
 
 }  // namespace moulin

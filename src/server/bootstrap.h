@@ -2,6 +2,7 @@
 // time, an administrator.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "boundary/clock.h"
@@ -18,12 +19,14 @@ struct BootstrapFacts {
   std::string starter_account;  // the first administrator runs as this; empty: as the server
 };
 
-// Gives the commands one after the other and waits for each to be durable.
-Status bootstrap(Reactor& reactor, Clock& clock, IdMaker& ids, const GpuInventory& inventory,
-                 const BootstrapFacts& facts, const DataFolder& folder);
+// Gives a command as Moulin itself and waits until it is durable.
+using Give = std::function<Result<Events>(CommandBody)>;
 
-// Gives a command as Moulin itself and waits for the answer. Not from the reactor's or
-// the committer's thread.
+// Gives the commands one after the other.
+Status bootstrap(Reactor& reactor, Clock& clock, IdMaker& ids, const GpuInventory& inventory,
+                 const BootstrapFacts& facts, const DataFolder& folder, const Give& give);
+
+// The Give of a reactor that has a thread. Not from that thread or the committer's.
 Result<Events> give(Reactor& reactor, CommandBody body);
 
 }  // namespace moulin

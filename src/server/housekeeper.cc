@@ -15,6 +15,10 @@ Housekeeper::Housekeeper(Reactor& reactor, Engine& engine, Journal& journal, Clo
                          std::function<void(std::string_view)> log)
     : reactor_(reactor), engine_(engine), journal_(journal), clock_(clock), options_(options), log_(std::move(log)) {
   if (Result<JournalStats> stats = journal_.stats()) snapshot_ = stats->newest_snapshot;
+  clocked_ = clock_.now();
+}
+
+void Housekeeper::start() {
   thread_ = std::thread([this] { run(); });
 }
 
@@ -24,27 +28,29 @@ Housekeeper::~Housekeeper() {
     stopping_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
   save_snapshot(kSnapshotAtStop);
 }
 
 void Housekeeper::run() {
-  Instant reconciled{};
-  Instant clocked = clock_.now();
   for (;;) {
-    Instant now = clock_.now();
-    if (reconciled == Instant{} || now - reconciled >= options_.reconcile_every) {
-      reconcile();
-      reconciled = now;
-    }
-    if (now - clocked >= options_.clock_every) {
-      follow_clock();
-      clocked = now;
-    }
-    save_snapshot(options_.snapshot_events);
+    turn();
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, std::chrono::seconds(1), [this] { return stopping_; })) return;
   }
+}
+
+void Housekeeper::turn() {
+  Instant now = clock_.now();
+  if (reconciled_ == Instant{} || now - reconciled_ >= options_.reconcile_every) {
+    reconcile();
+    reconciled_ = now;
+  }
+  if (now - clocked_ >= options_.clock_every) {
+    follow_clock();
+    clocked_ = now;
+  }
+  save_snapshot(options_.snapshot_events);
 }
 
 void Housekeeper::reconcile() {

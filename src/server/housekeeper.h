@@ -1,5 +1,5 @@
 // What a server does from time to time, on a thread of its own: compares its state with
-// the engine, follows the wall clock, saves snapshots.
+// the engine, follows the wall clock, saves snapshots. A simulation takes the turns itself.
 #pragma once
 
 #include <condition_variable>
@@ -24,12 +24,17 @@ struct HousekeeperOptions {
 
 class Housekeeper {
  public:
-  // All must outlive it. Starts at once, with a comparison.
+  // All must outlive it.
   Housekeeper(Reactor& reactor, Engine& engine, Journal& journal, Clock& clock, HousekeeperOptions options,
               std::function<void(std::string_view)> log);
   ~Housekeeper();
   Housekeeper(const Housekeeper&) = delete;
   Housekeeper& operator=(const Housekeeper&) = delete;
+
+  // The thread that takes a turn every second. Once.
+  void start();
+  // Does what is due; the first time a comparison. One thread only.
+  void turn();
 
  private:
   void run();
@@ -43,7 +48,9 @@ class Housekeeper {
   Clock& clock_;
   const HousekeeperOptions options_;
   const std::function<void(std::string_view)> log_;
-  Sequence snapshot_{};  // the newest saved
+  Sequence snapshot_{};   // the newest saved
+  Instant reconciled_{};  // not yet
+  Instant clocked_{};
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;

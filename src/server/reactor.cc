@@ -1,25 +1,15 @@
 #include "server/reactor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <utility>
 
 #include "core/plan_commands.h"
-#include "server/recovery.h"
+#include "server/reactor_batch.h"
 
 namespace moulin {
 
 namespace {
-
-constexpr std::chrono::milliseconds kDiskWait{10};
-constexpr std::chrono::seconds kIdleWait{1};  // a tick looks for what is due at least so often
-
-Error not_writable() {
-  return {.code = Code::kUnavailable,
-          .message = "the journal cannot be written; nothing was changed",
-          .to_do = "free disk space or mend the data folder; Moulin goes on by itself"};
-}
 
 // Events that change what could start where.
 bool wakes_scheduler(const EventBody& body) {
@@ -30,17 +20,6 @@ bool wakes_scheduler(const EventBody& body) {
 
 }  // namespace
 
-// What is judged together and becomes durable together.
-struct Reactor::Batch {
-  std::vector<JournalRecord> records;
-  std::vector<NumberedEvent> events;
-  std::vector<Effect> effects;
-  std::vector<std::pair<Answer, Result<Events>>> answers;
-  std::vector<CommandBody> reports;  // to be judged again should this batch be lost
-  PublishedView view;
-  bool empty() const { return records.empty() && answers.empty(); }
-};
-
 Reactor::Reactor(ReactorWorld world, ReactorOptions options, Core core)
     : world_(std::move(world)),
       options_(std::move(options)),
@@ -49,19 +28,7 @@ Reactor::Reactor(ReactorWorld world, ReactorOptions options, Core core)
 
 Reactor::~Reactor() { stop(); }
 
-void Reactor::start() {
-  carry_out(world_.engine, standing_effects(core_.state(), options_.launch));
-  thread_ = std::thread([this] { run(); });
-}
-
-void Reactor::stop() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
+void Reactor::begin() { carry_out(world_.engine, standing_effects(core_.state(), options_.launch)); }
 
 void Reactor::submit(Actor actor, CommandBody body, Answer answer) {
   std::optional<Error> refusal;
@@ -76,21 +43,21 @@ void Reactor::submit(Actor actor, CommandBody body, Answer answer) {
       ++stats_.refused_busy;
       refusal = Error{.code = Code::kTooMany, .message = "too many requests wait", .to_do = "try again in a second"};
     } else {
-      queue_.push_back({std::move(actor), std::move(body), std::move(answer)});
+      queue_.add({std::move(actor), std::move(body), std::move(answer)});
     }
   }
   if (refusal)
     answer(*refusal);
   else
-    changed_.notify_all();
+    changed();
 }
 
 void Reactor::report(CommandBody body) {
   {
     std::lock_guard lock(mutex_);
-    queue_.push_back({Actor{}, std::move(body), nullptr});
+    queue_.add_report(std::move(body));
   }
-  changed_.notify_all();
+  changed();
 }
 
 ReactorStats Reactor::stats() const {
@@ -103,47 +70,55 @@ ReactorStats Reactor::stats() const {
 
 Instant Reactor::now() { return std::max(world_.clock.now(), core_.state().now); }
 
-void Reactor::run() {
-  std::deque<Item> taken;
-  while (wait(taken)) {
-    Batch batch;
-    for (Item& item : taken) judge(std::move(item), batch);
-    taken.clear();
-    tick(batch);
-    if (pass_wanted_) pass(batch);
-    if (!batch.empty()) hand_over(std::move(batch));
-  }
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return in_flight_ == 0; });
+bool Reactor::is_stopping() const {
+  std::lock_guard lock(mutex_);
+  return stopping_;
 }
 
-// Fills `taken` with the next commands, none when only time has passed. False: stop.
-bool Reactor::wait(std::deque<Item>& taken) {
-  std::unique_lock lock(mutex_);
-  auto wake = std::chrono::steady_clock::now() + kIdleWait;
-  if (std::optional<Instant> due = core_.agenda().next()) {
-    auto left = std::chrono::microseconds(std::max<int64_t>((*due - world_.clock.now()).us, 0));
-    wake =
-        std::min(wake, std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::nanoseconds>(left));
-  }
-  changed_.wait_until(lock, wake, [this] { return stopping_ || failed_ || pass_wanted_ || !queue_.empty(); });
-  if (failed_) {
-    lock.unlock();
-    recover();
-    lock.lock();
-    if (failed_) return false;  // stopped before the disk came back
-  }
-  if (stopping_ && queue_.empty()) return false;
-  size_t count = std::min(queue_.size(), options_.batch_max);
-  for (size_t i = 0; i < count; ++i) {
-    taken.push_back(std::move(queue_.front()));
-    queue_.pop_front();
-  }
-  stats_.commands += static_cast<int64_t>(count);
-  return true;
+bool Reactor::is_failed() const {
+  std::lock_guard lock(mutex_);
+  return failed_;
 }
 
-void Reactor::judge(Item item, Batch& batch) {
+ReactorTurn Reactor::turn() {
+  ReactorTurn turn;
+  {
+    std::lock_guard lock(mutex_);
+    turn.changes = changes_;
+  }
+  if (offered_) {
+    turn.then = offer() ? ReactorTurn::Then::kAgain : ReactorTurn::Then::kWait;
+    return turn;
+  }
+  return is_failed() ? mend(turn) : judge_next(turn);
+}
+
+ReactorTurn Reactor::judge_next(ReactorTurn turn) {
+  std::deque<QueuedCommand> taken;
+  bool over = false;
+  {
+    std::lock_guard lock(mutex_);
+    taken = queue_.take(options_.batch_max);
+    stats_.commands += static_cast<int64_t>(taken.size());
+    over = stopping_ && taken.empty();
+    if (over) turn.then = in_flight_ == 0 ? ReactorTurn::Then::kOver : ReactorTurn::Then::kWait;
+  }
+  if (over) return turn;
+  bool worked = !taken.empty();
+  Batch batch;
+  for (QueuedCommand& item : taken) judge(std::move(item), batch);
+  worked = tick(batch) || worked;
+  if (pass_wanted_) {
+    pass(batch);
+    worked = true;
+  }
+  if (!batch.empty()) hand_over(std::move(batch));
+  turn.then = worked ? ReactorTurn::Then::kAgain : ReactorTurn::Then::kWait;
+  turn.until = core_.agenda().next();
+  return turn;
+}
+
+void Reactor::judge(QueuedCommand item, Batch& batch) {
   Command command{.actor = std::move(item.actor), .at = now(), .body = std::move(item.body)};
   Result<Events> result = execute(command, batch);
   if (item.answer) {
@@ -171,11 +146,13 @@ Result<Events> Reactor::execute(const Command& command, Batch& batch) {
   return events;
 }
 
-void Reactor::tick(Batch& batch) {
+// False: nothing is due.
+bool Reactor::tick(Batch& batch) {
   std::optional<Instant> due = core_.agenda().next();
-  if (!due || *due > now()) return;
+  if (!due || *due > now()) return false;
   Result<Events> ticked = execute({.actor = {}, .at = now(), .body = command::Tick{}}, batch);
   MOULIN_CHECK(ticked.has_value(), "a tick is never refused");
+  return true;
 }
 
 void Reactor::pass(Batch& batch) {
@@ -207,105 +184,6 @@ void Reactor::pass(Batch& batch) {
   stats_.evictions += evictions;
   stats_.dropped += dropped;
   stats_.pass_longest = std::max(stats_.pass_longest, world_.clock.now() - begun);
-}
-
-void Reactor::hand_over(Batch batch) {
-  batch.view = std::make_shared<Published>(core_.state(), core_.index());
-  auto shared = std::make_shared<Batch>(std::move(batch));
-  {
-    std::lock_guard lock(mutex_);
-    ++in_flight_;
-    stats_.events += static_cast<int64_t>(shared->events.size());
-  }
-  for (;;) {
-    std::vector<JournalRecord> records = shared->records;
-    Status queued = world_.committer.submit(
-        std::move(records), [this, shared](const Result<Sequence>& durable) { committed(*shared, durable); });
-    if (queued) return;
-    std::unique_lock lock(mutex_);
-    if (queued.error().code != Code::kTooMany) {
-      changed_.wait(lock, [this] { return in_flight_ == 1; });  // after all batches before it
-      lock.unlock();
-      return committed(*shared, queued.error());
-    }
-    // The disk is slower than we are: wait for a place in its queue.
-    changed_.wait_for(lock, kDiskWait);
-  }
-}
-
-// In the order of the batches; on the committer's thread, or on ours when it refused.
-void Reactor::committed(Batch& batch, const Result<Sequence>& durable) {
-  if (durable) {
-    publisher_.publish(batch.view);
-    world_.events.publish(batch.events);
-    carry_out(world_.engine, std::move(batch.effects));
-  } else {
-    fail(durable.error());
-  }
-  for (auto& [answer, result] : batch.answers) answer(durable ? result : Result<Events>(not_writable()));
-  batch.view.reset();
-  {
-    std::lock_guard lock(mutex_);
-    --in_flight_;
-    if (!durable) std::ranges::move(batch.reports, std::back_inserter(not_durable_));
-  }
-  changed_.notify_all();
-}
-
-// Before anybody is told, so that whoever tries again at once is refused at once.
-void Reactor::fail(const Error& error) {
-  {
-    std::lock_guard lock(mutex_);
-    if (std::exchange(failed_, true)) return;
-  }
-  world_.log("the journal cannot be written: " + error.to_text());
-}
-
-void Reactor::recover() {
-  std::deque<Item> refused;
-  {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return in_flight_ == 0; });
-    // Reports stay: they are facts. Clients are told now.
-    std::deque<Item> kept;
-    for (CommandBody& report : not_durable_) kept.push_back({Actor{}, std::move(report), nullptr});
-    not_durable_.clear();
-    for (Item& item : queue_) (item.answer ? refused : kept).push_back(std::move(item));
-    queue_ = std::move(kept);
-  }
-  for (Item& item : refused) item.answer(not_writable());
-  bool mended = rebuild() && wait_for_disk();
-  std::lock_guard lock(mutex_);
-  failed_ = !mended;
-  pass_wanted_ = true;
-  if (mended) world_.log("the journal can be written again");
-}
-
-bool Reactor::rebuild() {
-  Result<Core> core = recover_core(world_.journal);
-  if (!core) {
-    world_.log("the state cannot be rebuilt: " + core.error().to_text());
-    check_failed(__FILE__, __LINE__, "rebuild", "restart the server after mending the journal");
-  }
-  core_ = std::move(*core);
-  return true;
-}
-
-// Until a probe write succeeds; false when stopped before.
-bool Reactor::wait_for_disk() {
-  const std::chrono::microseconds probe_every(options_.probe_every.us);
-  for (;;) {
-    auto outcome = std::make_shared<std::optional<bool>>();
-    world_.committer.resume([this, outcome](const Status& status) {
-      std::lock_guard lock(mutex_);
-      *outcome = status.has_value();
-      changed_.notify_all();
-    });
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return outcome->has_value(); });
-    if (**outcome) return true;
-    if (stopping_ || changed_.wait_for(lock, probe_every, [this] { return stopping_; })) return false;
-  }
 }
 
 }  // namespace moulin

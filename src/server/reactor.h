@@ -8,10 +8,16 @@
 // When the journal cannot write, commands are refused, the state is rebuilt from the
 // journal, and a probe write is tried every second. Reports wait, also those that were
 // judged and did not become durable: they are judged again. Reads go on.
+//
+// A disk that neither writes nor fails holds up what waits for it and nothing else: as
+// many batches as the committer takes and one more are judged, then commands queue up to
+// `queue_max` and are refused after that, and reads show the last durable batch.
+//
+// The work is done in turns that never block. start() gives them a thread; a simulation
+// calls begin() and then turn() itself.
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -24,6 +30,7 @@
 #include "boundary/journal.h"
 #include "core/core.h"
 #include "journal/committer.h"
+#include "server/command_queue.h"
 #include "server/effects.h"
 #include "server/event_hub.h"
 #include "server/published.h"
@@ -62,11 +69,23 @@ struct ReactorStats {
   bool writable = true;
 };
 
+// What a turn of the reactor left.
+struct ReactorTurn {
+  enum class Then {
+    kAgain,  // there is more to do now
+    kWait,   // nothing to do before `until`, or before something comes from outside
+    kOver,   // it was stopped, and everything is done
+  };
+  Then then = Then::kAgain;
+  std::optional<Instant> until{};  // with kWait; empty: no time is known
+  uint64_t changes = 0;            // what had come from outside when the turn began
+};
+
 class Reactor {
  public:
   // After the events are durable, or with the error: once, in the order of the commands,
   // on the committer's thread or the reactor's; must be quick.
-  using Answer = std::move_only_function<void(const Result<Events>&)>;
+  using Answer = CommandAnswer;
 
   // `core` is the state of the journal's last record.
   Reactor(ReactorWorld world, ReactorOptions options, Core core);
@@ -74,14 +93,22 @@ class Reactor {
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
 
-  // Starts the thread and carries out what the state asks the engine for.
+  // begin(), and a thread that takes the turns.
   void start();
-  // Ends after what is queued; workloads go on running.
+  // Ends after what is queued, as soon as the thread has taken the turns for it;
+  // workloads go on running.
   void stop();
+
+  // Carries out what the state asks the engine for. Once, before the first turn.
+  void begin();
+  // Judges one batch, or goes one step on towards a journal that can be written again.
+  // Waits for nothing but reads of the journal. One thread only.
+  ReactorTurn turn();
 
   // Thread-safe. Refusals (queue full, journal not writable, stopped) are answered at once.
   void submit(Actor actor, CommandBody body, Answer answer);
-  // From the engine, from devices, from timers: never refused.
+  // From the engine, from devices, from timers: never refused. A report that waits may be
+  // replaced by a newer one about the same thing (command_queue.h).
   void report(CommandBody body);
 
   // Thread-safe; the state after the last durable batch.
@@ -89,25 +116,33 @@ class Reactor {
   ReactorStats stats() const;
 
  private:
-  struct Item {
-    Actor actor;
-    CommandBody body;
-    Answer answer;  // empty: nobody waits
-  };
   struct Batch;
+  // The way back from a journal that could not be written.
+  enum class Mending {
+    kDraining,  // until every batch has been told
+    kAsking,    // a probe is wanted
+    kProbing,   // one is under way
+    kResting,   // it failed; the next one is not yet due
+  };
 
   void run();
-  bool wait(std::deque<Item>& taken);
-  void judge(Item item, Batch& batch);
+  ReactorTurn judge_next(ReactorTurn turn);
+  void judge(QueuedCommand item, Batch& batch);
   Result<Events> execute(const Command& command, Batch& batch);
-  void tick(Batch& batch);
+  bool tick(Batch& batch);
   void pass(Batch& batch);
   void hand_over(Batch batch);
+  bool offer();
   void committed(Batch& batch, const Result<Sequence>& durable);
   void fail(const Error& error);
-  void recover();
-  bool rebuild();
-  bool wait_for_disk();
+  ReactorTurn mend(ReactorTurn turn);
+  bool drain();
+  void rebuild();
+  void ask_probe();
+  bool read_probe();
+  void changed();
+  bool is_stopping() const;
+  bool is_failed() const;
   Instant now();
 
   ReactorWorld world_;
@@ -117,13 +152,20 @@ class Reactor {
   bool pass_wanted_ = true;
   int64_t pass_skip_ = 0;  // waiting workloads that an incomplete pass has examined
 
+  std::shared_ptr<Batch> offered_;  // judged, and the committer had no place for it
+  std::optional<Error> refused_;    // why it will never take it
+  Mending mending_ = Mending::kDraining;
+  Instant probe_at_{};  // when resting
+
   mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Item> queue_;
+  std::condition_variable wake_;
+  CommandQueue queue_;
   std::vector<CommandBody> not_durable_;  // reports of batches that could not be written, in order
   ReactorStats stats_;
-  int64_t in_flight_ = 0;  // batches handed over and not yet done
-  bool failed_ = false;    // a batch could not be written
+  uint64_t changes_ = 0;        // grows with everything that a turn may have waited for
+  int64_t in_flight_ = 0;       // batches judged and not yet done
+  std::optional<bool> probed_;  // the outcome of the probe
+  bool failed_ = false;         // a batch could not be written
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -13,7 +13,7 @@
 namespace moulin {
 
 struct ReadersOptions {
-  size_t threads = 2;
+  size_t threads = 2;  // 0: whoever owns it takes the turns
   size_t queued_max = 1'000;
 };
 
@@ -32,6 +32,9 @@ class Readers {
   // Thread-safe. kTooMany: as many as `queued_max` wait, or we are stopping; the task was
   // not taken.
   Status run(Task task);
+
+  // Runs one task that waits. False: none does.
+  bool turn();
 
  private:
   void work();

@@ -107,6 +107,7 @@ Status Server::Implementation::recover() {
            .notes = options.notes};
   if (!facts.inventory.note.empty()) facts.notes.push_back(facts.inventory.note);
   committer = std::make_unique<Committer>(*parts.journal);
+  committer->start();
   LaunchSettings launch{.data_folder = folder.path(),
                         .simulated = facts.inventory.source == GpuSource::kSimulated,
                         .isolates_users = facts.isolates_users};
@@ -115,9 +116,11 @@ Status Server::Implementation::recover() {
   reactor->start();
   BootstrapFacts begin{
       .boot_id = options.boot_id, .version = options.version, .starter_account = options.starter_account};
-  TRY(bootstrap(*reactor, *clock, *ids, facts.inventory, begin, folder));
+  TRY(bootstrap(*reactor, *clock, *ids, facts.inventory, begin, folder,
+                [this](CommandBody body) { return give(*reactor, std::move(body)); }));
   housekeeper = std::make_unique<Housekeeper>(*reactor, *parts.engine, *parts.journal, *clock, HousekeeperOptions{},
                                               [this](std::string_view text) { log.warning(text); });
+  housekeeper->start();
   watch_gpus(*parts.gpus, *reactor, *parts.engine);
   return {};
 }

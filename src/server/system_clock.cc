@@ -18,12 +18,15 @@ Duration read(clockid_t clock) {
 
 }  // namespace
 
-SystemClock::SystemClock(Instant last, Duration wall_offset) {
-  Duration boot = read(CLOCK_BOOTTIME);
-  Instant now{boot.us};
-  if (last != Instant{}) now = std::max(last, Instant{(read(CLOCK_REALTIME) - wall_offset).us});
-  since_boot_ = Duration{now.us} - boot;
+Duration instants_since_boot(Instant last, Duration wall_offset, const ClockReading& reading) {
+  Instant now{reading.boot.us};
+  if (last != Instant{}) now = std::max(last, Instant{(reading.wall - wall_offset).us});
+  return Duration{now.us} - reading.boot;
 }
+
+SystemClock::SystemClock(Instant last, Duration wall_offset)
+    : since_boot_(
+          instants_since_boot(last, wall_offset, {.boot = read(CLOCK_BOOTTIME), .wall = read(CLOCK_REALTIME)})) {}
 
 Instant SystemClock::now() { return {(read(CLOCK_BOOTTIME) + since_boot_).us}; }
 

@@ -6,11 +6,20 @@
 
 namespace moulin {
 
+// What the machine's clocks say at one moment.
+struct ClockReading {
+  Duration boot;  // since the machine started
+  Duration wall;  // since 1970
+};
+
+// What to add to the time since boot, so that time goes on from where wall time says that
+// we are, and from `last` when the wall clock was set back meanwhile. `last` is the newest
+// instant in the journal, 0 when it is empty; `wall_offset` the newest offset in it.
+Duration instants_since_boot(Instant last, Duration wall_offset, const ClockReading& reading);
+
 class SystemClock final : public Clock {
  public:
-  // `last` is the newest instant in the journal, 0 when it is empty; `wall_offset` the
-  // newest offset in it. Time goes on from where wall time says that we are, and from
-  // `last` when the wall clock was set back meanwhile.
+  // See instants_since_boot().
   SystemClock(Instant last, Duration wall_offset);
   Instant now() override;
   Duration wall_offset() override;

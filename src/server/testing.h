@@ -159,6 +159,7 @@ class TestReactor {
  private:
   void open() {
     committer = std::make_unique<Committer>(journal);
+    committer->start();
     Result<Core> core = recover_core(journal);
     MOULIN_CHECK(core.has_value(), "the journal is sound");
     reactor = std::make_unique<Reactor>(world(), options_, std::move(*core));

@@ -7,11 +7,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <new>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
-#include "journal/testing.h"
 
 namespace moulin::testing {
 
@@ -221,8 +223,10 @@ void FaultyDisk::synced(const std::string& path) {
   const std::lock_guard lock(mutex_);
   Content& content = files_[path];
   for (const Change& change : content.changes) {
-    if (change.truncate_to >= 0) content.synced.resize(static_cast<size_t>(change.truncate_to));
-    else put(content.synced, change.offset, change.bytes);
+    if (change.truncate_to >= 0)
+      content.synced.resize(static_cast<size_t>(change.truncate_to));
+    else
+      put(content.synced, change.offset, change.bytes);
   }
   content.changes.clear();
 }
@@ -230,6 +234,15 @@ void FaultyDisk::synced(const std::string& path) {
 void FaultyDisk::removed(const std::string& path) {
   const std::lock_guard lock(mutex_);
   files_.erase(path);
+}
+
+void FaultyDisk::load(const std::string& folder) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    files_[entry.path().string()] = {.synced = {std::istreambuf_iterator<char>(file), {}}, .changes = {}};
+  }
 }
 
 void FaultyDisk::restore(const std::string& folder, Rng& rng) const {

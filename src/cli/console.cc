@@ -19,6 +19,10 @@ View Console::error_view() const {
   return view;
 }
 
+void Console::look_again() {
+  if (parts_.measure_out) parts_.out_view = parts_.measure_out();
+}
+
 void Console::print_json(const Json& value) { parts_.write_out(write_json(value) + "\n"); }
 
 void Console::note(std::string_view text) {

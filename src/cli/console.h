@@ -19,7 +19,8 @@ struct ConsoleParts {
   std::function<WallTime()> now;
   View out_view{};  // `now` is filled in at each use
   View err_view{};
-  bool is_interactive = false;  // a person can answer a question
+  bool is_interactive = false;          // a person can answer a question
+  std::function<View()> measure_out{};  // the view of now: a person may have resized the terminal
 };
 
 class Console {
@@ -32,6 +33,8 @@ class Console {
   bool has_person() const { return parts_.is_interactive; }
   View view() const;
   View error_view() const;
+  // Takes over the size that the terminal has now.
+  void look_again();
 
   void print(std::string_view text) { parts_.write_out(text); }
   void print_json(const Json& value);  // one line
@@ -49,5 +52,7 @@ std::string error_text(const Error& error, const View& view);
 
 // The exit status of a verb that ended with this error; docs/cli.md lists them.
 int exit_status(Code code);
+// Of a verb that Ctrl-C ended: 128 and SIGINT, as shells have it.
+inline constexpr int kInterruptedStatus = 130;
 
 }  // namespace moulin

@@ -24,7 +24,7 @@ std::string summary(const std::string& id, const std::string& state, const std::
          R"(","owner":"ada","kind":"job","class":"training","priority":0,"state":")" + state +
          R"(","state_since":"2026-03-01T11:00:00Z","submitted":"2026-03-01T11:00:00Z","origin":{"kind":"user"},)"
          R"("gpu_milli":250,"replicas":{"min":1,"max":1,"running":1},"attempt":1,"nodes":["n1"],"reason":null,)"
-         R"("expected_start":null,"held_gpu_seconds":0,"tags":{}})";
+         R"("expected_start":null,"held_gpu_seconds":0,"gpu_active_seconds":0,"tags":{}})";
 }
 
 std::string page(std::vector<std::string> items, const std::string& next = "null") {
@@ -177,9 +177,39 @@ TEST_CASE("Ctrl-C with a person asks whether to detach or to stop") {
   });
   server.stream(kLogs, {line("1", "saved"), state("end", "stopped")});
   CHECK(run.with_server(server).with_person({"s"})({"run", "--", "train"}) == 1);
-  CHECK(run.err.find("Detach (it goes on) or stop it?") != std::string::npos);
+  CHECK(run.err.find("Detach (it goes on; Ctrl-C again) or stop it?") != std::string::npos);
   CHECK(server.requests(kStop).size() == 1);
   CHECK(run.out == "saved\n");
+}
+
+TEST_CASE("a second Ctrl-C detaches") {
+  FakeServer server;
+  accept_one(server);
+  Run run;
+  std::vector<EventStream> open;
+  server.on(kLogs, [&](const Request&, Responder responder) {
+    open.push_back(responder.start_stream(StreamForm::kEvents));
+    run.interrupt(SIGINT);
+  });
+  CHECK(run.with_server(server).with_person({})({"run", "--", "train"}) == 0);  // nothing is typed
+  CHECK(server.requests(kStop).empty());
+  CHECK(run.err.find("goes on; follow it with") != std::string::npos);
+}
+
+TEST_CASE("a person sees why it waits, on a line that goes away") {
+  FakeServer server;
+  server.on(kSubmit, 201, submitted({kId}));
+  std::string waits = workload("waiting");
+  waits.replace(waits.find(R"("attempt_count":1)"), 17, R"("attempt_count":0)");
+  waits.replace(waits.find(R"("reasons":[])"), 12, R"("reasons":[{"code":"no_capacity","text":"it needs more"}])");
+  for (int look = 0; look < 7; ++look) server.on(kShow, 200, waits);
+  server.on(kShow, 200, workload("running"));
+  server.stream(kLogs, {line("1", "one"), state("end", "succeeded")});
+  Run run;
+  run.with_server(server).with_person({}).with_terminal({.width = 60});
+  CHECK(run({"run", "--", "train"}) == 0);
+  CHECK(run.err.find("\r\x1b[Kmoulin: waiting for 1h: it needs more\r\x1b[K") != std::string::npos);
+  CHECK(run.out == "one\n");
 }
 
 TEST_CASE("replicas are named in front of their lines") {
@@ -354,6 +384,25 @@ TEST_CASE("a token is shown with its secret") {
   CHECK(run({"token", "create", "--json"}) == 0);
   CHECK(run.json().find("secret")->string() == "s3cret");
   CHECK(run({"token", "revoke", "nonsense"}) == 2);
+}
+
+TEST_CASE("events end after as many as were asked for, and begin behind a number") {
+  FakeServer server;
+  auto event = [](int number) {
+    std::string text = std::to_string(number);
+    return R"({"sequence":)" + text + R"(,"time":"2026-03-01T11:00:00Z","type":"a","text":"event )" + text +
+           R"(","data":{}})";
+  };
+  server.on("GET /readyz", 200, R"({"status":"ok"})");
+  server.stream("GET /api/v1/events", {{.id = "1", .type = "a", .data = event(1)},
+                                       {.id = "2", .type = "a", .data = event(2)},
+                                       {.id = "3", .type = "a", .data = event(3)}});
+  server.on(kShow + "/events", 200, R"({"items":[)" + event(1) + "," + event(2) + "," + event(3) + R"(],"next":null})");
+  Run run;
+  CHECK(run.with_server(server)({"events", "-f", "--limit", "2"}) == 0);
+  CHECK(run.out == "11:00:00  event 1\n11:00:00  event 2\n");
+  CHECK(run({"events", kId, "--after", "1", "--limit", "1"}) == 0);
+  CHECK(run.out == "11:00:00  event 2\n");
 }
 
 TEST_CASE("events of everything are followed only when asked") {

@@ -129,12 +129,17 @@ class SignalInterrupts : public Interrupts {
     descriptor_ = Descriptor(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
     MOULIN_CHECK(descriptor_, "a process that just started has room for a descriptor");
   }
-  ~SignalInterrupts() override { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  // What came until now was for us: it must not end the program behind our back.
+  ~SignalInterrupts() override {
+    while (take() != 0) {  // at most one of each signal
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
   SignalInterrupts(const SignalInterrupts&) = delete;
   SignalInterrupts& operator=(const SignalInterrupts&) = delete;
 
   int descriptor() const override { return descriptor_.number(); }
-  int take() override {
+  int take() final {
     signalfd_siginfo info{};
     bool came = ::read(descriptor_.number(), &info, sizeof info) == static_cast<ssize_t>(sizeof info);
     return came ? static_cast<int>(info.ssi_signo) : 0;
@@ -208,7 +213,8 @@ ConsoleParts process_console() {
           .now = wall_clock,
           .out_view = view_of(STDOUT_FILENO),
           .err_view = view_of(STDERR_FILENO),
-          .is_interactive = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1};
+          .is_interactive = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDERR_FILENO) == 1,
+          .measure_out = [] { return view_of(STDOUT_FILENO); }};
 }
 
 Surroundings process_surroundings() {

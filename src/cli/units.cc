@@ -44,7 +44,10 @@ std::string relative_text(WallTime time, const View& view) {
   return fmt::format("{} ago ({})", elapsed(time, view.now), clock);
 }
 
-std::string gpus_text(Share share) { return to_text(share) + (share > kWholeDevice ? " GPUs" : " GPU"); }
+std::string gpus_text(Share share) {
+  bool is_one = share.milli > 0 && share <= kWholeDevice;
+  return to_text(share) + (is_one ? " GPU" : " GPUs");
+}
 
 std::string amount_text(int64_t amount, Resource resource) {
   switch (resource) {
@@ -74,7 +77,7 @@ std::string gpu_seconds_text(GpuTime time) {
 }
 
 std::string counted(int64_t count, std::string_view thing) {
-  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", count, thing, count == 1 ? "" : thing.ends_with('s') ? "es" : "s");
 }
 
 Result<WallTime> parse_since(std::string_view text, const View& view) {

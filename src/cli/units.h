@@ -30,7 +30,7 @@ std::string rough_bytes(Bytes bytes);
 // "1234.5": GPU-seconds with one digit, rounded down.
 std::string gpu_seconds_text(GpuTime time);
 
-// "1 workload", "3 workloads".
+// "1 workload", "3 workloads", "2 processes".
 std::string counted(int64_t count, std::string_view thing);
 
 // A time for --since: "10m" is ten minutes before now; RFC 3339 is taken as it is.

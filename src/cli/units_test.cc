@@ -35,6 +35,7 @@ TEST_CASE("amounts with their unit") {
   CHECK(gpu_seconds_text({1'250'000}) == "1.2");
   CHECK(counted(1, "workload") == "1 workload");
   CHECK(counted(0, "workload") == "0 workloads");
+  CHECK(counted(2, "process") == "2 processes");
 }
 
 TEST_CASE("since when: how long ago, or a time") {

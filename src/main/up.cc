@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "cli/access.h"
+#include "cli/login.h"
 #include "cli/terminal.h"
 #include "engine/gpu/find_gpus.h"
 #include "engine/gpu/host.h"
@@ -86,6 +87,15 @@ void stop_on_signal(Server& server, const sigset_t& signals, std::atomic<bool>& 
   if (!ended) server.request_stop();
 }
 
+// Clients ask the default folder, unless somebody logged in to another server.
+bool is_found_without_settings(const UpOptions& options) {
+  Surroundings surroundings = process_surroundings();
+  if (options.data != default_data_folder(surroundings)) return false;
+  if (!surroundings.variable("MOULIN_DATA").empty()) return true;
+  Result<std::optional<Login>> login = read_login(surroundings);
+  return login && !*login;
+}
+
 void announce(const Server& server, const UpOptions& options, Console& console) {
   if (console.is_json()) {
     console.print_json(
@@ -95,8 +105,7 @@ void announce(const Server& server, const UpOptions& options, Console& console) 
   std::string text =
       fmt::format("Moulin {} serves {}\nAdministrator's token: {}\n", kVersion, server.url(), server.token_file());
   for (const std::string& note : server.notes()) text += fmt::format("Note: {}\n", note);
-  if (options.data != default_data_folder(process_surroundings()))
-    text += fmt::format("For clients: export MOULIN_DATA={}\n", options.data);
+  if (!is_found_without_settings(options)) text += fmt::format("For clients: export MOULIN_DATA={}\n", options.data);
   console.print(text + "Try: moulin run --gpu 0.25 -- echo hello\n");
 }
 

@@ -46,9 +46,9 @@ Result<int> logs(Session& session) {
                              if (wanted.follow || console.is_json()) printer.print_state(state);
                            }};
   auto when_broken = wanted.follow ? FollowOptions::WhenBroken::kGoOn : FollowOptions::WhenBroken::kFail;
-  TRY(follow_logs(session, wanted, {.when_broken = when_broken}, listener));
+  std::optional<wire::LogState> end = TRY(follow_logs(session, wanted, {.when_broken = when_broken}, listener));
   printer.finish();
-  return 0;
+  return end ? 0 : kInterruptedStatus;
 }
 
 Result<std::optional<int64_t>> read_after(const Call& call) {
@@ -90,12 +90,12 @@ Result<int> follow_events(Session& session, wire::StreamEvents wanted) {
   };
   TRY(session.ask(wire::CheckReadiness{}));  // no server at all is an error; later, one that went is waited for
   Status broken;
-  TRY(follow_stream(session, stream, {}, [&](const StreamEvent& message) {
+  StreamEnd end = TRY(follow_stream(session, stream, {}, [&](const StreamEvent& message) {
     broken = print_event(session, message);
     return broken && --left > 0 ? Flow::kContinue : Flow::kStop;
   }));
   TRY(std::move(broken));
-  return 0;
+  return end == StreamEnd::kWoken ? kInterruptedStatus : 0;
 }
 
 Result<int> events(Session& session) {

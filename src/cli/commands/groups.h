@@ -13,6 +13,7 @@ std::span<const Verb> workload_verbs();  // ps, show, why, stop, pause, resume, 
 std::span<const Verb> follow_verbs();    // logs, events
 std::span<const Verb> tree_verbs();      // quota, project, department
 std::span<const Verb> hardware_verbs();  // gpus, node
+std::span<const Verb> top_verbs();       // top
 std::span<const Verb> identity_verbs();  // user, token, role
 std::span<const Verb> access_verbs();    // login, logout, whoami
 std::span<const Verb> server_verbs();    // doctor, down, version

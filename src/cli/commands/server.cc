@@ -8,6 +8,7 @@
 #include "cli/commands/groups.h"
 #include "cli/commands/pages.h"
 #include "cli/session.h"
+#include "cli/status_line.h"
 
 namespace moulin {
 
@@ -76,14 +77,17 @@ Result<int> doctor(Session& session) {
 Result<int> down(Session& session) {
   std::unique_ptr<Interrupts> interrupts = session.surroundings().hold_interrupts();
   TRY(session.ask(wire::StopServer{}));
+  StatusLine line(session.console());
+  line.show("moulin: the server finishes what it has begun");
   for (int look = 0; look < kDownLooksMax; ++look) {
     std::unique_ptr<ApiClient> api = TRY(session.connect(-1));
     Result<wire::Health> health = api->ask(wire::CheckHealth{});
     if (!health && health.error().code == Code::kUnavailable) {
+      line.clear();
       session.console().note("The server is down. Its workloads keep running; `moulin up` finds them again.");
       return 0;
     }
-    if (interrupts->wait(kDownPause)) return 130;
+    if (interrupts->wait(kDownPause)) return kInterruptedStatus;
   }
   return Error{.code = Code::kUnavailable,
                .message = "the server was asked to go down and still answers after 30 seconds",

@@ -5,6 +5,7 @@
 #include "cli/commands/run_follow.h"
 #include "cli/render/server.h"
 #include "cli/render/workloads.h"
+#include "cli/status_line.h"
 #include "cli/submission.h"
 
 namespace moulin {
@@ -93,6 +94,8 @@ Status replace(Session& session, WorkloadId id, const std::vector<Json>& documen
                  .to_do = problem.to_do.value_or("")};
   }
   TRY(session.ask(wire::StopWorkload{.workload = id}));
+  StatusLine line(session.console());
+  line.show(fmt::format("moulin: waiting until {} has ended", to_text(id)));
   wire::ReadWorkloadLogs wanted{.workload = id, .follow = true, .tail = 0};
   LogListener silent{.on_line = [](const wire::LogLine&) {}, .on_state = [](const wire::LogState&) {}};
   TRY(follow_logs(session, wanted, {}, silent));

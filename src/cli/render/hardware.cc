@@ -15,8 +15,14 @@ namespace {
 std::string quota_left(const wire::FreeGpus& gpus) {
   std::string text =
       fmt::format("Project {} has {} left of its guarantee", gpus.project, gpus_text(gpus.guarantee_left_milli));
-  if (gpus.limit_left_milli) return text + fmt::format(", {} up to its limit.\n", gpus_text(*gpus.limit_left_milli));
-  return text + ", and no limit.\n";
+  if (gpus.limit_left_milli) return text + fmt::format(", {} up to its limit.", gpus_text(*gpus.limit_left_milli));
+  return text + ", and no limit.";
+}
+
+// "8", or "7 of 8" when one of them takes no work.
+std::string healthy_text(const wire::FreeGpuModel& model) {
+  if (model.healthy == model.devices) return fmt::format("{}", model.devices);
+  return fmt::format("{} of {}", model.healthy, model.devices);
 }
 
 std::string mode_text(const wire::Node& node) {
@@ -74,8 +80,7 @@ std::string render_free_gpus(const wire::FreeGpus& gpus, const View& view) {
   Table table({{"MODEL"},
                {"POOL"},
                {"MEMORY", Align::kRight},
-               {"DEVICES", Align::kRight},
-               {"HEALTHY", Align::kRight},
+               {"GPUS", Align::kRight},
                {"FREE", Align::kRight},
                {"WHOLE", Align::kRight},
                {"LARGEST PART", Align::kRight},
@@ -85,15 +90,14 @@ std::string render_free_gpus(const wire::FreeGpus& gpus, const View& view) {
     table.add({{model.model},
                {model.pool},
                {rough_bytes(model.memory_bytes)},
-               {fmt::format("{}", model.devices)},
-               {fmt::format("{}", model.healthy), model.healthy < model.devices ? Ink::kRed : Ink::kPlain},
+               {healthy_text(model), model.healthy < model.devices ? Ink::kRed : Ink::kPlain},
                {to_text(model.free_milli), model.free_milli.milli > 0 ? Ink::kGreen : Ink::kYellow},
                {fmt::format("{}", model.free_devices)},
                {to_text(model.largest_share_milli)},
                {to_text(model.largest_block_milli)},
                {std::string(to_text(model.isolation))}});
   }
-  std::string text = table.text(view) + "\n" + quota_left(gpus);
+  std::string text = table.text(view) + "\n" + wrapped(quota_left(gpus), "", view);
   if (gpus.simulated) text += paint("These devices are simulated.", Ink::kYellow, view) + "\n";
   return text;
 }

@@ -2,6 +2,7 @@
 #include "cli/render/identity.h"
 #include "cli/render/samples.h"
 #include "cli/render/server.h"
+#include "cli/render/top.h"
 #include "cli/render/tree.h"
 #include "cli/render/why.h"
 #include "cli/render/workloads.h"
@@ -97,6 +98,32 @@ TEST_CASE("hardware") {
   down.simulated = true;
   down.gpus.clear();
   check_snapshot("node_list", render_nodes({.items = {node, down}}, sample_view()));
+}
+
+TEST_CASE("what the devices do now") {
+  TopPicture picture{.nodes = {sample<wire::Node>(samples::kNode)},
+                     .workloads = sample<wire::WorkloadPage>(samples::kWorkloads).items};
+  picture.workloads[0].gpu_active_seconds = seconds(9);
+  check_snapshot("top", render_top(picture, sample_view()));
+  wire::Node crowd = picture.nodes[0];
+  for (int i = 0; i < 40; ++i) picture.nodes.push_back(crowd);
+  picture.nodes[7].name = "fullest";
+  picture.nodes[7].gpus[0].free_milli = {};
+  View small = sample_view(70);
+  small.height = 12;
+  std::string text = render_top(picture, small);
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 12);
+  check_snapshot("top_of_many", text);
+  CHECK(render_top({}, sample_view()) == "12:00:00  0 nodes, 0 GPUs: 0 held; 0 workloads\n");
+}
+
+TEST_CASE("what has ended already was not stopped") {
+  auto text = [](WorkloadState state) {
+    return render_summary({.id = {7}, .name = "a", .state = state}, sample_view());
+  };
+  CHECK(text(WorkloadState::kSucceeded) == "w-0000000000007 a has already succeeded\n");
+  CHECK(text(WorkloadState::kFailed) == "w-0000000000007 a has already failed\n");
+  CHECK(text(WorkloadState::kStopping) == "w-0000000000007 a is stopping\n");
 }
 
 TEST_CASE("people") {

@@ -77,18 +77,19 @@ inline const std::string kWorkloads = R"({"items": [
   {"id": "w-0c9k2v7m3x1r0", "name": "gang", "project": "nlp", "owner": "ada", "kind": "job", "class": "batch",
    "priority": 0, "state": "running", "state_since": "2026-03-01T11:55:00Z", "submitted": "2026-03-01T10:00:00Z",
    "origin": {"kind": "user"}, "gpu_milli": 500, "replicas": {"min": 2, "max": 2, "running": 2}, "attempt": 2,
-   "nodes": ["n1", "n2"], "reason": null, "expected_start": null, "held_gpu_seconds": 12.5, "tags": {}},
+   "nodes": ["n1", "n2"], "reason": null, "expected_start": null, "held_gpu_seconds": 12.5,
+   "gpu_active_seconds": 0, "tags": {}},
   {"id": "w-0c9k2v7m3x1qz", "name": "bert-finetune", "project": "nlp", "owner": "ada", "kind": "job",
      "class": "training",
    "priority": 0, "state": "waiting", "state_since": "2026-03-01T11:48:00Z", "submitted": "2026-03-01T11:48:00Z",
    "origin": {"kind": "user"}, "gpu_milli": 500, "replicas": {"min": 1, "max": 1, "running": 0}, "attempt": 0,
    "nodes": [], "reason": {"code": "no_capacity", "text": "it needs 0.5 GPU, the largest free part is 0.25"},
-   "expected_start": "2026-03-01T12:05:00Z", "held_gpu_seconds": 0, "tags": {}},
+   "expected_start": "2026-03-01T12:05:00Z", "held_gpu_seconds": 0, "gpu_active_seconds": 0, "tags": {}},
   {"id": "w-0c9k2v7m3x1q0", "name": "cpu-only", "project": "default", "owner": "bob", "kind": "service",
    "class": "production", "priority": 0, "state": "failed", "state_since": "2026-02-27T10:00:00Z",
    "submitted": "2026-02-27T09:00:00Z", "origin": {"kind": "user"}, "gpu_milli": 0,
    "replicas": {"min": 5, "max": 5, "running": 0}, "attempt": 1, "nodes": ["a", "b", "c", "d", "e"],
-   "reason": null, "expected_start": null, "held_gpu_seconds": 0, "tags": {}}
+   "reason": null, "expected_start": null, "held_gpu_seconds": 0, "gpu_active_seconds": 0, "tags": {}}
 ], "next": "more"})";
 
 inline const std::string kQuota = R"({"items": [

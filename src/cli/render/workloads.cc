@@ -20,8 +20,7 @@ std::string detail_of(const wire::WorkloadSummary& workload, const View& view) {
       text = fmt::format("starts {}; {}", relative_text(*workload.expected_start, view), text);
     return text;
   }
-  if (workload.nodes.size() > 3) return fmt::format("{} and {} more", workload.nodes[0], workload.nodes.size() - 1);
-  return join(workload.nodes, ", ");
+  return nodes_text(workload.nodes);
 }
 
 std::string replicas_text(const wire::ReplicaCount& replicas) {
@@ -162,6 +161,11 @@ Ink ink_of(WorkloadState state) {
   return Ink::kPlain;
 }
 
+std::string nodes_text(const std::vector<std::string>& nodes) {
+  if (nodes.size() > 3) return fmt::format("{} and {} more", nodes[0], nodes.size() - 1);
+  return join(nodes, ", ");
+}
+
 std::string exit_text(const wire::Exit& exit) {
   if (exit.limit_hit) return "crossed a limit" + (exit.error ? ": " + *exit.error : "");
   if (exit.error) return "could not run: " + *exit.error;
@@ -238,7 +242,9 @@ std::string render_submitted(const wire::Submitted& submitted, const View&) {
 }
 
 std::string render_summary(const wire::WorkloadSummary& workload, const View& view) {
-  return fmt::format("{} {} is {}\n", to_text(workload.id), workload.name,
+  // It ended by itself, before what was asked for: that changed nothing.
+  bool already = workload.state == WorkloadState::kSucceeded || workload.state == WorkloadState::kFailed;
+  return fmt::format("{} {} {} {}\n", to_text(workload.id), workload.name, already ? "has already" : "is",
                      paint(to_text(workload.state), ink_of(workload.state), view));
 }
 

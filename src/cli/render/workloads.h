@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "api/wire_types.h"
 #include "cli/view.h"
@@ -12,6 +13,9 @@ Ink ink_of(WorkloadState state);
 
 // "exit code 1", "signal 9", "crossed a limit: memory": how a replica ended.
 std::string exit_text(const wire::Exit& exit);
+
+// "n1, n2", or "n1 and 7 more".
+std::string nodes_text(const std::vector<std::string>& nodes);
 
 // One line for each workload; for none a sentence.
 std::string render_workloads(const wire::WorkloadPage& page, const View& view);

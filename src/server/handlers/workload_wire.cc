@@ -151,16 +151,23 @@ std::vector<wire::ReplicaPlacement> placement_of(const Workload& workload) {
   return out;
 }
 
+// As far as it was reported, over all attempts.
+Duration active_of(const Workload& workload) {
+  Duration active = workload.gpu_active;
+  if (const Attempt* attempt = workload.live()) {
+    for (const Replica& replica : attempt->replicas) active += replica.usage.gpu_active;
+  }
+  return active;
+}
+
 wire::WorkloadUsage usage_of(const Workload& workload, Instant now) {
   wire::WorkloadUsage out{.held_gpu_seconds = held_by(workload, now),
                           .lost_gpu_seconds = workload.lost,
-                          .gpu_active_seconds = workload.gpu_active,
+                          .gpu_active_seconds = active_of(workload),
                           .running_seconds = workload.ran};
-  if (const Attempt* attempt = workload.live()) {
-    for (const Replica& replica : attempt->replicas) out.gpu_active_seconds += replica.usage.gpu_active;
-    if (attempt->running_since != Instant{})
-      out.running_seconds += std::max(now, attempt->running_since) - attempt->running_since;
-  }
+  const Attempt* attempt = workload.live();
+  if (attempt != nullptr && attempt->running_since != Instant{})
+    out.running_seconds += std::max(now, attempt->running_since) - attempt->running_since;
   return out;
 }
 
@@ -225,6 +232,7 @@ wire::WorkloadSummary summary_of(const State& state, const Workload& workload, I
                             .attempt = workload.attempt_count,
                             .nodes = nodes_of(workload),
                             .held_gpu_seconds = held_by(workload, now),
+                            .gpu_active_seconds = active_of(workload),
                             .tags = workload.spec.tags};
   if (!workload.attempts.empty()) out.started = time.optional(workload.attempts.back().running_since);
   if (!workload.waiting_for.empty()) {

@@ -293,6 +293,36 @@ TEST_CASE("an error of the server names the option at fault, and its status is t
   CHECK(parse_json(run.err).value().find("title")->string() == "conflict");
 }
 
+// As a person meets them: what is wrong, what was given, what is allowed, what to do.
+TEST_CASE("errors of the server read as they should") {
+  const std::vector<Error> errors{
+      {.code = Code::kInvalid,
+       .message = "is neither a part of one device nor a whole number of devices",
+       .field = "workloads[0].resources.gpu",
+       .given = "1.5",
+       .allowed = "0.001 to 1, or a whole number",
+       .to_do = "write 2"},
+      {.code = Code::kRefused, .message = "no node has 9 devices", .field = "workloads[0].resources.gpu", .given = "9"},
+      {.code = Code::kNotFound, .message = "no such project", .field = "workloads[0].project", .given = "nlq"},
+      {.code = Code::kUnauthenticated, .message = "no valid token"},
+      {.code = Code::kForbidden, .message = "you may not submit to nlp", .to_do = "ask an administrator of nlp"},
+      {.code = Code::kConflict, .message = "the name is taken", .field = "workloads[0].name", .given = "sweep"},
+      {.code = Code::kTooMany, .message = "too many commands wait", .to_do = "try again in a second"},
+      {.code = Code::kUnavailable, .message = "the journal cannot be written", .to_do = "make room on its disk"},
+      {.code = Code::kInternal, .message = "a defect"}};
+  FakeServer server;
+  for (const Error& error : errors) server.refuse(kSubmit, error);
+  Run run;
+  run.with_server(server);
+  std::string text;
+  for (const Error& error : errors) {
+    int status = run({"run", "-d", "--gpu", "1", "--", "train"});
+    CHECK(status == exit_status(error.code));
+    text += "status " + std::to_string(status) + "\n" + run.err + "\n";
+  }
+  testing::check_snapshot("errors_of_the_server", text);
+}
+
 TEST_CASE("without a server it says how to start one") {
   Run run;
   run.with_variable("MOULIN_DATA", "/nowhere");

@@ -85,6 +85,7 @@ Error Session::explained(Error error) const {
     error.to_do = "log in with `moulin login`, or set MOULIN_TOKEN or MOULIN_TOKEN_FILE to a token of yours";
   } else if (error.code == Code::kUnauthenticated && access_) {
     error.given = "the token from " + access_->token_from;
+    if (error.to_do.empty()) error.to_do = "log in with `moulin login`; an administrator makes tokens";
   }
   return error;
 }

@@ -64,7 +64,8 @@ std::string render_issued_token(const wire::IssuedToken& token, const View& view
   facts.add("user", token.user);
   facts.add("for", token.label);
   facts.add("expires", expiry_text(token.expires, view));
-  return facts.text(view) + "This is the only time that it is shown. Its user sets MOULIN_TOKEN to it.\n";
+  return facts.text(view) +
+         "This is the only time that it is shown. Its user gives it to `moulin login`, or sets MOULIN_TOKEN.\n";
 }
 
 std::string render_myself(const wire::Myself& myself, const Whereabouts& where, const View& view) {

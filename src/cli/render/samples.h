@@ -158,6 +158,10 @@ inline const std::string kServer = R"({"version": "0.1.0", "api_version": "v1", 
      "newest_snapshot": 50}})";
 
 inline const std::string kEvents = R"({"items": [
+  {"sequence": 3, "time": "2026-03-01T11:30:00Z", "type": "checkpointed", "workload": "w-0c9k2v7m3x1qz",
+   "project": "nlp", "text": "replica 0 wrote a checkpoint", "data": {}},
+  {"sequence": 4, "time": "2026-03-01T11:31:00Z", "type": "checkpointed", "workload": "w-0c9k2v7m3x1qz",
+   "project": "nlp", "text": "replica 0 wrote a checkpoint", "data": {}},
   {"sequence": 1, "time": "2026-03-01T11:48:00Z", "type": "workload_submitted", "workload": "w-0c9k2v7m3x1qz",
    "project": "nlp", "by": "ada", "text": "submitted by ada", "data": {}},
   {"sequence": 2, "time": "2026-02-01T11:49:00Z", "type": "epoch_began", "text": "a server began", "data": {}}],

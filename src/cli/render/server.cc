@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "cli/render/why.h"
 #include "cli/units.h"
@@ -40,9 +42,25 @@ std::string render_event(const wire::Event& event, const View& view) {
   return line + "\n";
 }
 
+// What happened several times in a row is one line, with the last time.
 std::string render_events(const wire::EventPage& page, const View& view) {
   std::string text;
-  for (const wire::Event& event : page.items) text += render_event(event, view);
+  for (size_t i = 0; i < page.items.size();) {
+    const wire::Event& first = page.items[i];
+    auto differs = [&](const wire::Event& event) {
+      return event.text != first.text || event.workload != first.workload;
+    };
+    auto begin = page.items.begin() + static_cast<std::ptrdiff_t>(i);
+    auto end = std::find_if(begin, page.items.end(), differs);
+    auto times = static_cast<size_t>(end - begin);
+    std::string line = render_event(first, view);
+    if (times > 1) {
+      line.pop_back();
+      line += fmt::format(" ({} times, until {})\n", times, clock_text(std::prev(end)->time, view));
+    }
+    text += line;
+    i += times;
+  }
   return text.empty() ? "Nothing happened yet.\n" : text;
 }
 

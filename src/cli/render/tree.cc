@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/table.h"
 #include "cli/units.h"
 
@@ -49,6 +51,9 @@ std::string render_quota(const wire::QuotaList& quota, const View& view) {
                {"WAITING", Align::kRight},
                {"WEIGHT", Align::kRight},
                {"RANK", Align::kRight}});
+  // Two columns less for those who use neither.
+  bool is_usual = std::all_of(quota.items.begin(), quota.items.end(),
+                              [](const wire::QuotaUse& use) { return use.weight == 1 && use.rank == 0; });
   for (const wire::QuotaUse& use : quota.items) {
     auto amount = [&](int64_t number) { return number == 0 ? "-" : amount_text(number, use.resource); };
     table.add({{std::string(static_cast<size_t>(use.depth) * 2, ' ') + use.name},
@@ -58,8 +63,8 @@ std::string render_quota(const wire::QuotaList& quota, const View& view) {
                {amount(use.used), ink_of_use(use)},
                {amount(use.borrowed)},
                {amount(use.waiting)},
-               {fmt::format("{}", use.weight)},
-               {fmt::format("{}", use.rank)}});
+               {is_usual ? "" : fmt::format("{}", use.weight)},
+               {is_usual ? "" : fmt::format("{}", use.rank)}});
   }
   return table.text(view);
 }

@@ -41,7 +41,7 @@ struct ReplicaLaunch {
   std::map<std::string, std::string> environment{};  // complete: nothing is inherited but PATH, HOME, LANG
   std::vector<Grant> grants{};
   ReplicaLimits limits{};
-  std::string checkpoint_file{};              // empty: none declared
+  std::string checkpoint_file{};              // absolute; empty: none declared
   Duration grace{};                           // from the signal to the kill
   bool operator==(const ReplicaLaunch&) const = default;
 };
@@ -65,6 +65,15 @@ struct HeldReplica {
   bool exited = false;
 };
 
+// What an engine answers when it is asked what it holds. Absence proves something only
+// where it was able to look.
+struct Held {
+  std::vector<HeldReplica> replicas{};
+  // May be here, and could not be looked at just now: says nothing about them.
+  std::vector<ReplicaKey> unsure{};
+  bool complete = true;  // false: there may be replicas that are in neither list
+};
+
 // Thread-safe: the reactor calls, and reports come on the engine's own thread.
 class Engine {
  public:
@@ -80,8 +89,8 @@ class Engine {
   virtual void end(ReplicaKey key, std::string token, EndReason reason, Duration grace) = 0;
   // Forget an exited replica: its report was made durable. Log files stay.
   virtual void release(ReplicaKey key, std::string token) = 0;
-  // What runs or has exited and was not released, after a complete scan.
-  virtual std::vector<HeldReplica> list() = 0;
+  // What runs or has exited and was not released, as of the last scan; waits for the first.
+  virtual Held list() = 0;
   // Whether a process of this machine belongs to a replica of ours.
   virtual bool is_ours(int64_t pid) const = 0;
 };

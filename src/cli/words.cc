@@ -51,6 +51,7 @@ constexpr ValueWord kWordsOfHelp[] = {
     {"RESOURCE", kListed, kWords<Resource>},
     {"ROLE", kListed, kWords<Role>},
     {"SHELL", kListed, kShells},
+    {"SIZE"},
     {"SPEC"},
     {"STATE", kListed, kWords<WorkloadState>},
     {"STREAM", kListed, kStreams},

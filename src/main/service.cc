@@ -7,10 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 
-#include "server/data_folder.h"
+#include "shim/files.h"
 
 extern char** environ;
 
@@ -85,8 +86,12 @@ Result<InstalledService> install_service(const ServiceFacts& facts, ServiceStart
                  .to_do = "check its permissions"};
   }
   InstalledService installed{.unit = facts.unit_folder + "/" + kServiceName};
-  constexpr unsigned kReadableByAll = 0644;
-  TRY(write_file(installed.unit, text, kReadableByAll));
+  constexpr mode_t kReadableByAll = 0644;
+  Fd folder = TRY(open_chosen_folder(facts.unit_folder));
+  TRY(write_atomically(folder, kServiceName, text, Durability::kDisk));
+  if (::fchmodat(folder.number(), kServiceName, kReadableByAll, 0) != 0) {
+    return system_error("let everybody read the unit", errno);
+  }
   if (start == ServiceStart::kLater || !systemd_runs()) return installed;
   TRY(run_systemctl(facts.scope, {"daemon-reload"}));
   TRY(run_systemctl(facts.scope, {"enable", "--now", kServiceName}));

@@ -59,7 +59,7 @@ std::vector<std::string> notes_for(const UpOptions& options, const Containment& 
 }
 
 Result<ServerParts> make_parts(const UpOptions& options, const Containment& containment, const DataFolder& folder,
-                               ServerLog& log) {
+                               const Installation& installation, ServerLog& log) {
   ServerParts parts;
   auto warn = [&log](const std::string& text) { log.warning(text); };
   parts.journal = TRY(SqliteJournal::open(folder.journal(), {.written_by = kVersion, .warn = warn}));
@@ -73,10 +73,12 @@ Result<ServerParts> make_parts(const UpOptions& options, const Containment& cont
   std::shared_ptr<ActivitySource> activity;  // empty: what programs declare, and their CPU use
   if (options.simulate.empty()) activity = std::make_shared<MeasuredActivity>(parts.gpus->looks());
   parts.engine = TRY(LocalEngine::open({.data_folder = folder.path(),
+                                        .installation = installation,
                                         .inherited = inherited_environment(),
                                         .containment = containment,
                                         .activity = std::move(activity),
-                                        .simulated = !options.simulate.empty()}));
+                                        .simulated = !options.simulate.empty(),
+                                        .warn = warn}));
   return parts;
 }
 
@@ -127,8 +129,12 @@ Result<int> serve(const UpOptions& options, Console& console) {
        .version = kVersion,
        .boot_id = host.boot_id,
        .notes = notes_for(options, containment),
-       .starter_account = starter_account()},
-      [&](const DataFolder& folder, ServerLog& log) { return make_parts(options, containment, folder, log); }));
+       .starter_account = starter_account(),
+       .logs_kept = options.logs_kept,
+       .origin = options.origin},
+      [&](const DataFolder& folder, const Installation& installation, ServerLog& log) {
+        return make_parts(options, containment, folder, installation, log);
+      }));
   announce(*server, options, console);
   notify_manager("READY=1");
   std::atomic<bool> ended = false;

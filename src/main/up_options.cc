@@ -5,6 +5,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "base/json_reader.h"
 #include "cli/access.h"
 #include "main/local_verbs.h"
 
@@ -58,6 +59,12 @@ Status check(const UpOptions& options) {
                  .given = options.unit_folder.substr(0, 200),
                  .to_do = "add --service, or leave it out"};
   }
+  if (options.origin == FolderOrigin::kCopy && options.wants_service) {
+    return Error{.code = Code::kInvalid,
+                 .message = "is said once, and not at each start of a service",
+                 .field = "--copy",
+                 .to_do = "start `moulin up --copy` once by hand, then install the service"};
+  }
   return {};
 }
 
@@ -68,6 +75,13 @@ Result<UpOptions> read_up_options(const Call& call) {
   if (const std::string* listen = call.value("listen")) options.listen = TRY(parse_listen(*listen));
   if (const std::string* simulate = call.value("simulate")) options.simulate = *simulate;
   if (const std::string* engine = call.value("engine")) options.engine = TRY(parse_engine(*engine));
+  if (const std::string* age = call.value("keep-logs")) {
+    options.logs_kept.age = TRY(at_path("--keep-logs", parse_duration(*age)));
+  }
+  if (const std::string* size = call.value("keep-logs-size")) {
+    options.logs_kept.size = TRY(at_path("--keep-logs-size", parse_bytes(*size)));
+  }
+  if (call.has("copy")) options.origin = FolderOrigin::kCopy;
   options.wants_service = call.has("service");
   if (const std::string* folder = call.value("unit-folder"))
     options.unit_folder = std::filesystem::absolute(*folder).lexically_normal().string();
@@ -86,6 +100,8 @@ std::vector<std::string> service_arguments(const UpOptions& options) {
   };
   if (!options.simulate.empty()) add("--simulate", options.simulate);
   if (options.engine == UpOptions::EngineKind::kVirtual) add("--engine", "virtual");
+  if (options.logs_kept.age != LogsKept{}.age) add("--keep-logs", to_text(options.logs_kept.age));
+  if (options.logs_kept.size != LogsKept{}.size) add("--keep-logs-size", to_text(options.logs_kept.size));
   return arguments;
 }
 

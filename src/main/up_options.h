@@ -6,6 +6,8 @@
 
 #include "api/http_server.h"
 #include "cli/call.h"
+#include "engine/local/old_attempts.h"
+#include "server/installation.h"
 
 namespace moulin {
 
@@ -15,6 +17,8 @@ struct UpOptions {
   TcpAddress listen{};
   std::string simulate{};  // as simulate_spec.h; empty: real devices
   EngineKind engine = EngineKind::kLocal;
+  LogsKept logs_kept{};
+  FolderOrigin origin = FolderOrigin::kBegunHere;
   bool wants_service = false;
   std::string unit_folder{};  // empty: where systemd looks
 };

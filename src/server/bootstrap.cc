@@ -4,6 +4,8 @@
 #include <future>
 #include <set>
 
+#include "shim/files.h"
+
 namespace moulin {
 
 namespace {
@@ -47,6 +49,8 @@ Status register_nodes(const State& state, const GpuInventory& inventory, const G
   return {};
 }
 
+constexpr Bytes kTokenFileMax = kibibytes(1);
+
 bool has_admin(const State& state) {
   for (const auto& [binding, held] : state.bindings) {
     if (binding.at == kRootTree && binding.role == Role::kAdmin) return true;
@@ -56,7 +60,7 @@ bool has_admin(const State& state) {
 
 // Whether the file holds a token that is worth something.
 bool is_good_token(const State& state, const DataFolder& folder) {
-  Result<std::string> text = read_file(folder.admin_token(), 1000);
+  Result<std::string> text = read_file_at(folder.admin_token(), kTokenFileMax);
   if (!text) return false;
   if (text->ends_with('\n')) text->pop_back();
   Result<TokenText> token = parse_token(*text);
@@ -78,7 +82,8 @@ Status make_admin(Reactor& reactor, Clock& clock, IdMaker& ids, const std::strin
   NewToken made = make_token({ids.next(clock.wall_offset() + Duration{clock.now().us})}, kAdminName);
   made.token.label = "first administrator";
   made.token.issued = clock.now();
-  TRY(write_file(folder.admin_token(), made.text + "\n", 0600));
+  Fd data = TRY(open_chosen_folder(folder.path()));
+  TRY(write_atomically(data, DataFolder::kAdminToken, made.text + "\n", Durability::kDisk));
   TRY(give(command::IssueToken{made.token}));
   return {};
 }

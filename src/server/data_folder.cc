@@ -111,44 +111,4 @@ DataFolder::~DataFolder() {
 DataFolder::DataFolder(DataFolder&& other) noexcept
     : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
 
-Status write_file(const std::string& path, std::string_view bytes, unsigned mode) {
-  std::string beside = path + ".new";
-  int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
-  if (file < 0) return failed("cannot write", beside, "check the permissions of the folder");
-  bool good = ::fchmod(file, mode) == 0;
-  for (size_t written = 0; good && written < bytes.size();) {
-    ssize_t size = ::write(file, bytes.data() + written, bytes.size() - written);
-    if (size < 0 && errno == EINTR) continue;
-    good = size > 0;
-    written += static_cast<size_t>(size > 0 ? size : 0);
-  }
-  good = good && ::fsync(file) == 0;
-  Error error = failed("cannot write", beside, "free disk space or check the permissions");
-  ::close(file);
-  if (good && ::rename(beside.c_str(), path.c_str()) == 0) return {};
-  ::unlink(beside.c_str());
-  return error;
-}
-
-Result<std::string> read_file(const std::string& path, size_t bytes_max) {
-  int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return failed("cannot read", path, "check the path and its permissions");
-  std::string bytes(bytes_max + 1, '\0');
-  size_t read = 0;
-  ssize_t size = 0;
-  while (read < bytes.size() && (size = ::read(file, bytes.data() + read, bytes.size() - read)) > 0) {
-    read += static_cast<size_t>(size);
-  }
-  Error error = failed("cannot read", path, "check its permissions");
-  ::close(file);
-  if (size < 0) return error;
-  if (read > bytes_max)
-    return Error{.code = Code::kTooLarge,
-                 .message = "the file is too large",
-                 .given = path,
-                 .allowed = std::to_string(bytes_max) + " bytes"};
-  bytes.resize(read);
-  return bytes;
-}
-
 }  // namespace moulin

@@ -1,6 +1,7 @@
 // The folder that holds an installation: its lock and its layout.
 //
 //   lock          held by the server that serves it
+//   installation  which installation this is, and whether the folder is a copy (installation.h)
 //   journal.db    everything that happened (and files beside it, see journal/)
 //   admin.token   the first administrator's token, mode 0600
 //   moulin.sock   the UNIX socket of the API, mode 0600
@@ -27,7 +28,8 @@ class DataFolder {
 
   const std::string& path() const { return path_; }
   std::string journal() const { return path_ + "/journal.db"; }
-  std::string admin_token() const { return path_ + "/admin.token"; }
+  static constexpr const char* kAdminToken = "admin.token";
+  std::string admin_token() const { return path_ + "/" + kAdminToken; }
   std::string socket() const { return path_ + "/moulin.sock"; }
   std::string attempts() const { return path_ + "/attempts"; }
   std::string snapshots() const { return path_ + "/snapshots"; }
@@ -38,11 +40,5 @@ class DataFolder {
   std::string path_;  // absolute
   int lock_;          // descriptor; -1 when moved from
 };
-
-// Replaces a file as a whole: written beside it with that mode, synced, renamed.
-Status write_file(const std::string& path, std::string_view bytes, unsigned mode);
-
-// At most `bytes_max`; kNotFound, kTooLarge, kUnavailable.
-Result<std::string> read_file(const std::string& path, size_t bytes_max);
 
 }  // namespace moulin

@@ -48,25 +48,12 @@ TEST_CASE("one server at a time: the second is told who has it, and gets it when
 
 TEST_CASE("a path that is no folder, and a lock that is a link, are refused") {
   TemporaryFolder parent;
-  REQUIRE(write_file(parent / "file", "x", 0600).has_value());
+  std::ofstream(parent / "file") << "x";
   CHECK(DataFolder::open(parent / "file").error().code == Code::kUnavailable);
   std::filesystem::create_directory(parent / "data");
   std::filesystem::create_symlink(parent / "file", parent / "data/lock");
   CHECK(DataFolder::open(parent / "data").error().code == Code::kUnavailable);
   CHECK(text_of_file(parent / "file") == "x");
-}
-
-TEST_CASE("files are replaced as a whole with the mode asked for, and read up to a size") {
-  TemporaryFolder folder;
-  REQUIRE(write_file(folder / "a", "first", 0600).has_value());
-  REQUIRE(write_file(folder / "a", "second", 0640).has_value());
-  CHECK(mode_of(folder / "a") == 0640);
-  CHECK(read_file(folder / "a", 6).value() == "second");
-  CHECK(read_file(folder / "a", 5).error().code == Code::kTooLarge);
-  CHECK(read_file(folder / "none", 5).error().code == Code::kNotFound);
-  CHECK(read_file(folder.path(), 5).error().code == Code::kUnavailable);
-  CHECK(write_file(folder / "none/a", "x", 0600).error().code == Code::kNotFound);
-  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
 }
 
 }  // namespace moulin::testing

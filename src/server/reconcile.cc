@@ -31,11 +31,11 @@ ReplicaExited vanished(const ReplicaKey& key, const std::string& token) {
 
 }  // namespace
 
-Differences compare(const State& state, const std::vector<HeldReplica>& held) {
+Differences compare(const State& state, const Held& held) {
   Differences differences;
   std::map<ReplicaKey, std::string> gone = believed(state, ReplicaState::kRunning);
   std::map<ReplicaKey, std::string> known = believed(state, ReplicaState::kPlaced);
-  for (const HeldReplica& replica : held) {
+  for (const HeldReplica& replica : held.replicas) {
     auto ours = known.find(replica.key);
     bool is_ours = ours != known.end() && ours->second == replica.token;
     if (is_ours)
@@ -45,6 +45,8 @@ Differences compare(const State& state, const std::vector<HeldReplica>& held) {
     else
       differences.reports.push_back(StrangerFound{.key = replica.key, .token = replica.token});
   }
+  if (!held.complete) return differences;
+  for (const ReplicaKey& key : held.unsure) gone.erase(key);
   for (const auto& [key, token] : gone) differences.reports.push_back(vanished(key, token));
   return differences;
 }

@@ -18,7 +18,7 @@ struct Differences {
   std::vector<ReleaseEffect> releases;
 };
 
-// `held` is a complete scan made after `state` was read.
-Differences compare(const State& state, const std::vector<HeldReplica>& held);
+// `held` is a scan made after `state` was read. What it could not look at is not gone.
+Differences compare(const State& state, const Held& held);
 
 }  // namespace moulin

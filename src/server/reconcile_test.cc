@@ -26,8 +26,9 @@ struct Cluster : TestCluster {
 
 TEST_CASE("an engine that holds what the state believes differs in nothing") {
   Cluster cluster;
-  Differences none = compare(cluster.core.state(),
-                             {{cluster.key(cluster.running, 0), "token"}, {cluster.key(cluster.placed, 0), "token"}});
+  Differences none =
+      compare(cluster.core.state(),
+              {.replicas = {{cluster.key(cluster.running, 0), "token"}, {cluster.key(cluster.placed, 0), "token"}}});
   CHECK(none.reports.empty());
   CHECK(none.releases.empty());
 }
@@ -46,10 +47,20 @@ TEST_CASE("a replica that ran and is not held has vanished; one that was only pl
   CHECK(cluster.workload(cluster.running).live() == nullptr);
 }
 
+TEST_CASE("a scan that could not see everything says nothing about what it did not see") {
+  Cluster cluster;
+  CHECK(compare(cluster.core.state(), {.complete = false}).reports.empty());
+  CHECK(compare(cluster.core.state(), {.unsure = {cluster.key(cluster.running, 0)}}).reports.empty());
+  CHECK(compare(cluster.core.state(), {.unsure = {cluster.key(cluster.placed, 0)}}).reports.size() == 1);
+  // What it did see counts.
+  ReplicaKey unknown{WorkloadId{999}, {1}, {0}};
+  CHECK(compare(cluster.core.state(), {.replicas = {{unknown, "token"}}, .complete = false}).reports.size() == 1);
+}
+
 TEST_CASE("a held replica that exited is not taken for one that runs for nobody") {
   Cluster cluster;
-  Differences found = compare(cluster.core.state(), {{cluster.key(cluster.running, 0), "token", true},
-                                                     {cluster.key(cluster.ended, 0), "token", true}});
+  Differences found = compare(cluster.core.state(), {.replicas = {{cluster.key(cluster.running, 0), "token", true},
+                                                                  {cluster.key(cluster.ended, 0), "token", true}}});
   CHECK(found.reports.empty());  // its report is under way
   REQUIRE(found.releases.size() == 1);
   CHECK(found.releases[0].key == cluster.key(cluster.ended, 0));
@@ -58,9 +69,9 @@ TEST_CASE("a held replica that exited is not taken for one that runs for nobody"
 TEST_CASE("processes that the state does not know, or knows under another token, are strangers") {
   Cluster cluster;
   ReplicaKey unknown{WorkloadId{999}, {1}, {0}};
-  Differences found = compare(
-      cluster.core.state(),
-      {{unknown, "token"}, {cluster.key(cluster.running, 0), "forged"}, {cluster.key(cluster.ended, 0), "token"}});
+  Differences found = compare(cluster.core.state(), {.replicas = {{unknown, "token"},
+                                                                  {cluster.key(cluster.running, 0), "forged"},
+                                                                  {cluster.key(cluster.ended, 0), "token"}}});
   REQUIRE(found.reports.size() == 4);  // three strangers, and `running` is gone
   CHECK(std::get<StrangerFound>(found.reports[0]).key == unknown);
   CHECK(std::get<StrangerFound>(found.reports[1]).token == "forged");

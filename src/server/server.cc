@@ -9,6 +9,7 @@
 #include "server/gpu_watch.h"
 #include "server/handlers/dispatch.h"
 #include "server/housekeeper.h"
+#include "server/log_retention.h"
 #include "server/recovery.h"
 #include "server/system_clock.h"
 
@@ -52,6 +53,7 @@ struct Server::Implementation {
     if (readers) readers->stop();
     pulse.reset();
     readers.reset();
+    log_retention.reset();
     housekeeper.reset();
     parts.gpus.reset();
     if (reactor) reactor->stop();
@@ -75,6 +77,7 @@ struct Server::Implementation {
   std::unique_ptr<Committer> committer;
   std::unique_ptr<Reactor> reactor;
   std::unique_ptr<Housekeeper> housekeeper;
+  std::unique_ptr<LogRetention> log_retention;
   ServerFacts facts;
   std::unique_ptr<World> world;
   std::unique_ptr<HttpServer> http;
@@ -104,6 +107,7 @@ Status Server::Implementation::recover() {
            .started = clock->now(),
            .inventory = TRY(parts.gpus->discover()),
            .isolates_users = !options.starter_account.empty(),
+           .logs_kept = options.logs_kept,
            .notes = options.notes};
   if (!facts.inventory.note.empty()) facts.notes.push_back(facts.inventory.note);
   committer = std::make_unique<Committer>(*parts.journal);
@@ -121,6 +125,8 @@ Status Server::Implementation::recover() {
   housekeeper = std::make_unique<Housekeeper>(*reactor, *parts.engine, *parts.journal, *clock, HousekeeperOptions{},
                                               [this](std::string_view text) { log.warning(text); });
   housekeeper->start();
+  log_retention = std::make_unique<LogRetention>(*reactor, *clock, folder.path(), options.logs_kept,
+                                                 [this](std::string_view text) { log.warning(text); });
   watch_gpus(*parts.gpus, *reactor, *parts.engine);
   return {};
 }
@@ -155,8 +161,9 @@ Status Server::Implementation::serve() {
 
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options, const MakeParts& make_parts) {
   DataFolder folder = TRY(DataFolder::open(options.data_folder));
+  Installation installation = TRY(identify(folder, options.boot_id, options.origin));
   auto implementation = std::make_unique<Implementation>(std::move(options), std::move(folder));
-  implementation->parts = TRY(make_parts(implementation->folder, implementation->log));
+  implementation->parts = TRY(make_parts(implementation->folder, installation, implementation->log));
   TRY(implementation->recover());
   TRY(implementation->serve());
   return std::unique_ptr<Server>(new Server(std::move(implementation)));

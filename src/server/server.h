@@ -11,7 +11,9 @@
 #include "boundary/engine.h"
 #include "boundary/gpus.h"
 #include "boundary/journal.h"
+#include "engine/local/old_attempts.h"
 #include "server/data_folder.h"
+#include "server/installation.h"
 #include "server/log.h"
 
 namespace moulin {
@@ -25,6 +27,8 @@ struct ServerOptions {
   // Who started a server that runs as root: the account of the first administrator. A
   // user without an account runs nothing there. Empty: not root, everybody runs as we do.
   std::string starter_account{};
+  LogsKept logs_kept{};
+  FolderOrigin origin = FolderOrigin::kBegunHere;
 };
 
 // What depends on the kind of installation; made by main(). Each may fail with an Error
@@ -34,7 +38,7 @@ struct ServerParts {
   std::unique_ptr<Gpus> gpus;
   std::unique_ptr<Engine> engine;
 };
-using MakeParts = std::function<Result<ServerParts>(const DataFolder&, ServerLog&)>;
+using MakeParts = std::function<Result<ServerParts>(const DataFolder&, const Installation&, ServerLog&)>;
 
 class Server {
  public:

@@ -67,10 +67,10 @@ class FakeEngine final : public Engine {
     releases_.push_back(key);
     changed_.notify_all();
   }
-  std::vector<HeldReplica> list() override {
+  Held list() override {
     std::lock_guard lock(mutex_);
-    std::vector<HeldReplica> held;
-    for (const auto& [key, replica] : held_) held.push_back(replica);
+    Held held;
+    for (const auto& [key, replica] : held_) held.replicas.push_back(replica);
     return held;
   }
   bool is_ours(int64_t) const override { return false; }

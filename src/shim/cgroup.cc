@@ -130,7 +130,14 @@ std::optional<Bytes> Cgroup::memory_peak() const {
   return peak ? std::optional(Bytes{*peak}) : std::nullopt;
 }
 
-bool Cgroup::out_of_memory() const { return read_number("memory.events", "oom_kill ").value_or(0) > 0; }
+// Members also die when the whole machine, or a group above us, has no memory left:
+// `oom_kill` counts that as well, `oom` only counts a limit that was reached. The local
+// file leaves out limits that a program gave to groups of its own below.
+bool Cgroup::hit_memory_limit() const {
+  if (read_number("memory.events", "oom_kill ").value_or(0) == 0) return false;
+  std::optional<int64_t> own = read_number("memory.events.local", "oom ");
+  return (own ? own : read_number("memory.events", "oom ")).value_or(0) > 0;
+}
 
 Status Cgroup::remove() const {
   // Programs may have made groups of their own in ours; the depth is small.

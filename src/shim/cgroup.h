@@ -52,8 +52,8 @@ class Cgroup {
   bool populated() const;
   std::optional<Duration> cpu() const;
   std::optional<Bytes> memory_peak() const;
-  // Did the kernel end members for want of memory?
-  bool out_of_memory() const;
+  // Did the kernel end members because this group reached its own memory limit?
+  bool hit_memory_limit() const;
   // Removes an empty group with those below it.
   Status remove() const;
 

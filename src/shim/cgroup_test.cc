@@ -49,7 +49,7 @@ TEST_CASE("figures are read, and their absence is no zero") {
   CHECK(group.populated());
   CHECK_FALSE(group.cpu());
   CHECK_FALSE(group.memory_peak());
-  CHECK_FALSE(group.out_of_memory());
+  CHECK_FALSE(group.hit_memory_limit());
   std::ofstream(folder / "cgroup.events") << "populated 0\nfrozen 0\n";
   std::ofstream(folder / "cpu.stat") << "usage_usec 1234567\nuser_usec 1\n";
   std::ofstream(folder / "memory.peak") << "4096\n";
@@ -57,7 +57,20 @@ TEST_CASE("figures are read, and their absence is no zero") {
   CHECK_FALSE(group.populated());
   CHECK(group.cpu() == microseconds(1'234'567));
   CHECK(group.memory_peak() == Bytes{4096});
-  CHECK(group.out_of_memory());
+}
+
+TEST_CASE("members that die because the machine has no memory left have not reached their limit") {
+  TemporaryFolder folder;
+  Cgroup group = Cgroup::open(folder.path()).value();
+  std::ofstream(folder / "memory.events") << "low 0\noom 0\noom_kill 2\n";
+  CHECK_FALSE(group.hit_memory_limit());
+  std::ofstream(folder / "memory.events") << "low 0\noom 1\noom_kill 2\n";
+  CHECK(group.hit_memory_limit());
+  // The limit of a group that the program made below its own.
+  std::ofstream(folder / "memory.events.local") << "low 0\noom 0\noom_kill 0\n";
+  CHECK_FALSE(group.hit_memory_limit());
+  std::ofstream(folder / "memory.events.local") << "low 0\noom 3\noom_kill 1\n";
+  CHECK(group.hit_memory_limit());
 }
 
 }  // namespace

@@ -56,10 +56,16 @@ void ControlSocket::accept_all() {
     Fd socket(::accept4(listener_.number(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) return;
     if (!may_steer(socket.number())) continue;
-    // The oldest one makes room: a server that came back must always get in.
-    if (clients_.size() == kClientsMax) clients_.erase(clients_.begin());
+    if (clients_.size() == kClientsMax) make_room();
     clients_.push_back({.socket = std::move(socket)});
   }
+}
+
+// A server that came back must always get in. Who has not said the token goes first, or
+// callers that say nothing could push out the server.
+void ControlSocket::make_room() {
+  auto stranger = std::ranges::find(clients_, false, &Client::greeted);
+  clients_.erase(stranger == clients_.end() ? clients_.begin() : stranger);
 }
 
 void ControlSocket::read_from(Client& client, std::vector<ShimCommand>& commands) {

@@ -45,6 +45,7 @@ class ControlSocket {
     bool closing = false;
   };
   void accept_all();
+  void make_room();
   void read_from(Client& client, std::vector<ShimCommand>& commands);
   void take(Client& client, const Message& message, std::vector<ShimCommand>& commands);
   void greet(Client& client, const Message& message, std::vector<ShimCommand>& commands);

@@ -6,17 +6,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/share.h"
 
 namespace moulin {
 
-FileWatch::FileWatch(std::string path) : path_(std::move(path)), known_(look()) {}
-
-FileWatch::Look FileWatch::look() const {
+FileLook look_at(const std::string& path) {
   struct stat facts {};
-  // The link itself, not what it points to: programs also replace a link "latest".
-  if (::lstat(path_.c_str(), &facts) != 0) return {};
+  if (::lstat(path.c_str(), &facts) != 0) return {};
   return {.exists = true,
           .device = facts.st_dev,
           .inode = facts.st_ino,
@@ -24,11 +22,11 @@ FileWatch::Look FileWatch::look() const {
           .bytes = facts.st_size};
 }
 
-bool FileWatch::changed() {
-  Look now = look();
-  if (!now.exists || now == known_) return false;
-  known_ = now;
-  return true;
+bool FileWatch::take(const FileLook& look) {
+  bool first = !std::exchange(began_, true);
+  if (!first && (!look.exists || look == known_)) return false;
+  known_ = look;
+  return !first;
 }
 
 void FolderAlarm::arm(const std::string& path) {

@@ -16,29 +16,29 @@
 
 namespace moulin {
 
-// Notices that a file was replaced or changed since the last look.
+// What stands at a path; a link itself, not what it points to, as programs also replace
+// a link "latest".
+struct FileLook {
+  bool exists = false;
+  dev_t device = 0;
+  ino_t inode = 0;
+  int64_t modified_ns = 0;
+  int64_t bytes = 0;
+  bool operator==(const FileLook&) const = default;
+};
+// Follows links on the way to the file: for paths that the caller may choose.
+FileLook look_at(const std::string& path);
+
+// Judges looks at one file. The first one only counts as known.
 class FileWatch {
  public:
-  // What is there now counts as known. `path` is absolute.
-  explicit FileWatch(std::string path);
   // True when another file, or other content, stands there than at the last look. A file
   // that was deleted is no change.
-  bool changed();
-  const std::string& path() const { return path_; }
+  bool take(const FileLook& look);
 
  private:
-  struct Look {
-    bool exists = false;
-    dev_t device = 0;
-    ino_t inode = 0;
-    int64_t modified_ns = 0;
-    int64_t bytes = 0;
-    bool operator==(const Look&) const = default;
-  };
-  Look look() const;
-
-  std::string path_;
-  Look known_;
+  bool began_ = false;
+  FileLook known_;
 };
 
 // Wakes us when something in a folder was renamed into place or written. A help against

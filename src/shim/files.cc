@@ -92,20 +92,25 @@ Status write_all(const Fd& file, std::string_view bytes) {
 
 namespace {
 
-Status write_new_file(const Fd& folder, const std::string& name, std::string_view bytes, Durability durability) {
+Status write_new_file(const Fd& folder, const std::string& name, std::string_view bytes, Durability durability,
+                      std::optional<FileOwner> owner) {
   Fd file(::openat(folder.number(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return system_error(fmt::format("create {}", name), errno);
   TRY(write_all(file, bytes));
+  if (owner && ::fchown(file.number(), owner->uid, owner->gid) != 0) {
+    return system_error(fmt::format("give {} to its owner", name), errno);
+  }
   if (durability == Durability::kDisk && ::fsync(file.number()) != 0) return system_error("fsync " + name, errno);
   return {};
 }
 
 }  // namespace
 
-Status write_atomically(const Fd& folder, const std::string& name, std::string_view bytes, Durability durability) {
+Status write_atomically(const Fd& folder, const std::string& name, std::string_view bytes, Durability durability,
+                        std::optional<FileOwner> owner) {
   std::string temporary = fmt::format(".{}.{}", name, ::getpid());
   ::unlinkat(folder.number(), temporary.c_str(), 0);
-  Status written = write_new_file(folder, temporary, bytes, durability);
+  Status written = write_new_file(folder, temporary, bytes, durability, owner);
   if (written && ::renameat(folder.number(), temporary.c_str(), folder.number(), name.c_str()) != 0) {
     written = system_error(fmt::format("rename {} to {}", temporary, name), errno);
   }

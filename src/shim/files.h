@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,9 +38,14 @@ enum class Durability {
   kProcess,  // survives the death of a process
   kDisk,     // survives the loss of power (fsync of file and folder)
 };
-// Readers see the old content or the new, never a part. Mode 0600. A failure leaves the
-// old content, and no other file behind.
-Status write_atomically(const Fd& folder, const std::string& name, std::string_view bytes, Durability durability);
+struct FileOwner {
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+// Readers see the old content or the new, never a part. Mode 0600; belongs to us, or to
+// `owner`. A failure leaves the old content, and no other file behind.
+Status write_atomically(const Fd& folder, const std::string& name, std::string_view bytes, Durability durability,
+                        std::optional<FileOwner> owner = std::nullopt);
 
 // Writes all bytes or fails; for descriptors that block.
 Status write_all(const Fd& file, std::string_view bytes);

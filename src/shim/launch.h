@@ -51,6 +51,7 @@ struct ShimLaunch {
   ContainmentKind containment = ContainmentKind::kSubreaper;
   std::string cgroup{};                     // absolute path of the cgroup to make; only with kCgroup
   Duration usage_interval = seconds(60);    // between pushes of usage; 1 s to 1 h
+  std::string account_folder{};             // absolute; given to the account; empty: none
   bool operator==(const ShimLaunch&) const = default;
 
   template <class Self, class Visit>
@@ -65,6 +66,7 @@ struct ShimLaunch {
     visit(8, "containment", self.containment);
     visit(9, "cgroup", self.cgroup);
     visit(10, "usage_interval", self.usage_interval);
+    visit(11, "account_folder", self.account_folder);
   }
 };
 

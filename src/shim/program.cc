@@ -91,16 +91,37 @@ std::string environment_value(const std::vector<std::string>& environment, std::
   return {};
 }
 
-Result<Account> find_account(const std::string& name) {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> buffer(1 << 16);
-  ::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
-  if (found == nullptr) {
+Error account_error(const std::string& name, int number) {
+  // What the manual names as ways to say that there is none.
+  for (int none : {0, ENOENT, ESRCH, EBADF, EPERM}) {
+    if (number != none) continue;
     return Error{.code = Code::kNotFound,
                  .message = fmt::format("the account {} does not exist on this machine", name),
                  .to_do = "create it, or map the user to another account"};
   }
+  return Error{.code = Code::kUnavailable,
+               .message = fmt::format("the account {} could not be looked up: {}", name, strerrordesc_np(number)),
+               .to_do = "see whether `getent passwd` answers on this machine, then start again"};
+}
+
+bool become_account(const Account& account) {
+  return ::setgroups(account.groups.size(), account.groups.data()) == 0 && ::setgid(account.gid) == 0 &&
+         ::setuid(account.uid) == 0;
+}
+
+Result<Account> find_account(const std::string& name) {
+  constexpr size_t kEntryMax = 1 << 22;  // an entry that needs more is broken
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> buffer(1 << 16);
+  int number = 0;
+  while ((number = ::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found)) != 0) {
+    if (number == ERANGE && buffer.size() < kEntryMax)
+      buffer.resize(buffer.size() * 2);
+    else if (number != EINTR)
+      break;
+  }
+  if (found == nullptr) return account_error(name, number);
   Account account{.name = name, .uid = entry.pw_uid, .gid = entry.pw_gid, .groups = std::vector<gid_t>(1024),
                   .home = entry.pw_dir};
   int count = static_cast<int>(account.groups.size());
@@ -146,11 +167,7 @@ std::optional<LaunchFailure> Program::become(const Descriptors& descriptors) con
   bool wired = ::dup2(descriptors.null, 0) >= 0 && ::dup2(descriptors.out, 1) >= 0 && ::dup2(descriptors.err, 2) >= 0;
   if (!wired || ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return failed(LaunchStep::kOutput);
   ::umask(022);
-  if (account_) {
-    bool switched = ::setgroups(account_->groups.size(), account_->groups.data()) == 0 &&
-                    ::setgid(account_->gid) == 0 && ::setuid(account_->uid) == 0;
-    if (!switched) return failed(LaunchStep::kAccount);
-  }
+  if (account_ && !become_account(*account_)) return failed(LaunchStep::kAccount);
   if (::chdir(working_folder_.c_str()) != 0) return failed(LaunchStep::kFolder);
   return std::nullopt;
 }

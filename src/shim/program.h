@@ -23,9 +23,17 @@ struct Account {
   std::vector<gid_t> groups;
   std::string home;
 };
-// kNotFound with a sentence when there is no such account on this machine. Asks the
-// system's user data base, which may be on the network.
+// kNotFound with a sentence when there is no such account on this machine; kUnavailable
+// when that could not be found out. Asks the system's user data base, which may be on the
+// network, and so may take long.
 Result<Account> find_account(const std::string& name);
+// What a look-up that failed means: `number` is what getpwnam_r() returned, 0 when it only
+// found nothing.
+Error account_error(const std::string& name, int number);
+
+// Gives up all rights but those of the account, for good; false with errno. Only system
+// calls, so that it can stand between fork and exec.
+bool become_account(const Account& account);
 
 // Which step failed.
 enum class LaunchStep : int32_t { kSession, kOutput, kAccount, kFolder, kCommand, kContainment };

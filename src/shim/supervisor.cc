@@ -22,8 +22,7 @@ int ms_until(Instant due, Instant now) {
 Supervisor::Supervisor(Parts parts)
     : parts_(std::move(parts)),
       control_(std::move(parts_.listener), parts_.launch.token),
-      output_(parts_.folder, parts_.launch.limits.log),
-      checkpoint_(parts_.launch.checkpoint_file) {}
+      output_(parts_.folder, parts_.launch.limits.log) {}
 
 Status Supervisor::run() {
   become_subreaper();
@@ -51,7 +50,7 @@ std::vector<pollfd> Supervisor::waits() const {
   };
   readable(guard_.notes.number());
   readable(guard_.failure.number());
-  readable(alarm_.descriptor());
+  readable(checkpoint_.descriptor());
   output_.add_to(fds);
   control_.add_to(fds);
   return fds;
@@ -60,7 +59,7 @@ std::vector<pollfd> Supervisor::waits() const {
 int Supervisor::pause_ms(Instant now) const {
   if (guard_lost_) return kOrphanPauseMs;
   if (state_.exit) return ms_until(status_written_ ? ended_at_ + kLinger : status_due_, now);
-  int pause = ms_until(checkpoint_due_, now);
+  int pause = ms_until(pulse_due_, now);
   if (meter_) pause = std::min(pause, ms_until(meter_->next_look(), now));
   if (contract_.deadline() && !contract_.killed()) pause = std::min(pause, ms_until(*contract_.deadline(), now));
   if (int partial = output_.pause_ms(); partial >= 0) pause = std::min(pause, partial);
@@ -90,7 +89,9 @@ void Supervisor::carry_out(const EndContract::Actions& actions, Instant now) {
     Duration left = std::max(*contract_.deadline() - now, Duration{});
     std::string text = flag_text(*contract_.reason(), left, wall_time_us());
     // The signal alone must do when the disk is full.
-    (void)write_atomically(parts_.exchange, attempt_files::kFlag, text, Durability::kProcess);
+    std::optional<FileOwner> owner;
+    if (account_) owner = {.uid = account_->uid, .gid = account_->gid};
+    (void)write_atomically(parts_.exchange, attempt_files::kFlag, text, Durability::kProcess, owner);
   }
   if (actions.kill) begin_kill();
   else if (actions.terminate && state_.started && guard_.notes) send_order(guard_, GuardOrder::kTerminate);
@@ -104,9 +105,9 @@ void Supervisor::on_time(Instant now) {
   }
   stop_if_abandoned(now);
   carry_out(contract_.tick(now), now);
-  if (alarm_.armed()) alarm_.drain();
-  look_for_checkpoint();
-  checkpoint_due_ = now + kCheckpointInterval;
+  count_checkpoints(checkpoint_.changes());
+  watch_for_checkpoints(now);
+  pulse_due_ = now + kPulse;
   if (!meter_) return;
   if (std::optional<std::string> crossed = meter_->look(now); crossed && !limit_hit_) {
     limit_hit_ = true;
@@ -128,10 +129,16 @@ void Supervisor::stop_if_abandoned(Instant now) {
   obey({.reason = ShimEndReason::kStop, .grace = kAbandonedGrace}, now);
 }
 
-void Supervisor::look_for_checkpoint() {
-  if (!alarm_.armed()) alarm_.arm(checkpoint_.path());
-  if (!checkpoint_.changed()) return;
-  ++state_.checkpoints;
+// Without the process that looks, the replica runs on and its checkpoints count for nothing.
+void Supervisor::watch_for_checkpoints(Instant now) {
+  if (checkpoint_.running() || now < watch_due_) return;
+  watch_due_ = now + kWatchRestart;
+  (void)checkpoint_.start(parts_.launch.checkpoint_file, account_);
+}
+
+void Supervisor::count_checkpoints(int64_t more) {
+  if (more == 0) return;
+  state_.checkpoints += more;
   news_ = true;
 }
 

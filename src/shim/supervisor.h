@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "shim/checkpoint_watch.h"
 #include "shim/control_socket.h"
 #include "shim/end_contract.h"
 #include "shim/exchange.h"
@@ -38,7 +39,8 @@ class Supervisor {
   Status run();
 
   static constexpr Duration kLinger = seconds(30);
-  static constexpr Duration kCheckpointInterval = seconds(1);    // between looks without an alarm
+  static constexpr Duration kPulse = seconds(1);                 // between looks whether we are lost
+  static constexpr Duration kWatchRestart = seconds(10);         // after the process that looks died
   static constexpr Duration kStatusRetry = seconds(1);           // while the status cannot be written
   // When the attempt folder was deleted, no later server can find us. If none is connected
   // for this long, the program is asked to stop.
@@ -48,6 +50,7 @@ class Supervisor {
  private:
   // Start and end of the tree (supervisor_tree.cc).
   Status start();
+  Status give_to_account();
   Status start_contained();
   void fail(std::string error);
   void take_notes();
@@ -65,7 +68,8 @@ class Supervisor {
   void obey(const EndOrder& order, Instant now);
   void carry_out(const EndContract::Actions& actions, Instant now);
   void on_time(Instant now);
-  void look_for_checkpoint();
+  void watch_for_checkpoints(Instant now);
+  void count_checkpoints(int64_t more);
   bool is_lost() const;
   void stop_if_abandoned(Instant now);
   void write_status(Instant now);
@@ -77,8 +81,8 @@ class Supervisor {
   ControlSocket control_;
   OutputPump output_;
   EndContract contract_;
-  FileWatch checkpoint_;
-  FolderAlarm alarm_;
+  CheckpointWatch checkpoint_;
+  std::optional<Account> account_;
   std::optional<Program> program_;
   std::optional<Cgroup> cgroup_;
   ShimLimits watched_;  // limits that the cgroup does not enforce
@@ -93,7 +97,8 @@ class Supervisor {
   bool released_ = false;
   bool news_ = true;         // push the state before the next wait
   Instant usage_due_{};
-  Instant checkpoint_due_{};
+  Instant pulse_due_{};
+  Instant watch_due_{};
   Instant status_due_{};
   Instant ended_at_{};
   Instant findable_at_{};    // when somebody was connected, or could have been

@@ -34,17 +34,25 @@ void complete_for(const Account& account, std::vector<std::string>& environment)
 
 Status Supervisor::start() {
   ShimLaunch& launch = parts_.launch;
-  std::optional<Account> account;
-  if (!launch.account.empty()) {
-    account = TRY(find_account(launch.account));
-    if (::fchown(parts_.exchange.number(), account->uid, account->gid) != 0) {
-      return system_error(fmt::format("give the exchange folder to {}", launch.account), errno);
-    }
-    complete_for(*account, launch.environment);
-  }
-  program_.emplace(launch, std::move(account));
+  if (!launch.account.empty()) TRY(give_to_account());
+  program_.emplace(launch, account_);
   state_.containment = launch.containment;
+  // Before the program runs, so that what it finds there is not taken for its own.
+  watch_for_checkpoints(boot_time_now());
   return start_contained();
+}
+
+Status Supervisor::give_to_account() {
+  ShimLaunch& launch = parts_.launch;
+  account_ = TRY(find_account(launch.account));
+  Fd kept;
+  if (!launch.account_folder.empty()) kept = TRY(open_folder(launch.account_folder));
+  for (const Fd* folder : {&parts_.exchange, &kept}) {
+    if (!*folder || ::fchown(folder->number(), account_->uid, account_->gid) == 0) continue;
+    return system_error(fmt::format("give a folder of the replica to {}", launch.account), errno);
+  }
+  complete_for(*account_, launch.environment);
+  return {};
 }
 
 Status Supervisor::start_contained() {
@@ -91,6 +99,7 @@ void Supervisor::take_notes() {
     // Killed, and not by us. Its children are ours now, as we are a subreaper too.
     guard_.notes.reset();
     guard_lost_ = true;
+    count_checkpoints(checkpoint_.last_changes());  // while that process is there: it ends with all others
     if (error_.empty()) error_ = "the process that guards this replica was killed from outside";
     return;
   }
@@ -165,9 +174,9 @@ void Supervisor::finish(Duration cpu, Bytes largest) {
   Instant now = boot_time_now();
   output_.finish();
   if (meter_) meter_->close(now, cpu, largest);
-  look_for_checkpoint();
+  count_checkpoints(checkpoint_.last_changes());
   if (cgroup_) {
-    if (cgroup_->out_of_memory()) {
+    if (parts_.launch.limits.memory.count > 0 && cgroup_->hit_memory_limit()) {
       limit_hit_ = true;
       error_ = memory_limit_text(parts_.launch.limits.memory, parts_.launch.limits.memory);
     }

@@ -2,11 +2,11 @@
 
 namespace moulin {
 
-std::map<DeviceKey, Held> held_devices(const State& state) {
-  std::map<DeviceKey, Held> devices;
+std::map<DeviceKey, HeldOfDevice> held_devices(const State& state) {
+  std::map<DeviceKey, HeldOfDevice> devices;
   each_holder(state, [&](const Workload&, const Attempt&, const Replica& replica) {
     for (const Grant& grant : replica.placement.grants) {
-      Held& held = devices[{replica.placement.node, grant.slot}];
+      HeldOfDevice& held = devices[{replica.placement.node, grant.slot}];
       held.share += grant.share;
       held.memory += grant.memory;
     }

@@ -14,7 +14,7 @@ struct DeviceKey {
   auto operator<=>(const DeviceKey&) const = default;
 };
 
-struct Held {
+struct HeldOfDevice {
   Share share{};
   Bytes memory{};
 };
@@ -36,7 +36,7 @@ void each_holder(const State& state, Visit&& visit) {
   }
 }
 
-std::map<DeviceKey, Held> held_devices(const State& state);
+std::map<DeviceKey, HeldOfDevice> held_devices(const State& state);
 std::map<NodeName, HeldOfNode> held_nodes(const State& state);
 
 // What of the key's pool, resource and model is in this placement.

@@ -18,6 +18,10 @@ Result<T> read_record(const Fd& folder, const char* file, std::string_view kind)
 
 }  // namespace
 
+bool is_of(const EngineRecord& record, const Installation& installation) {
+  return record.installation.empty() ? installation.claims_unmarked : record.installation == installation.id;
+}
+
 Status write_engine_record(const Fd& folder, const EngineRecord& record) {
   return write_atomically(folder, kEngineFile, encode_record(kEngineKind, record), Durability::kProcess);
 }

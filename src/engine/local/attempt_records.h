@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/local/installation.h"
 #include "model/grant.h"
 #include "shim/fd.h"
 #include "shim/protocol.h"
@@ -16,12 +17,16 @@ namespace moulin {
 struct EngineRecord {
   std::string token{};
   std::vector<Grant> grants{};
+  std::string installation{};  // that started it; empty: before there were ids
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "token", self.token);
     visit(2, "grants", self.grants);
+    visit(3, "installation", self.installation);
   }
 };
+// Was it started from this data folder, and not from the one that this is a copy of?
+bool is_of(const EngineRecord& record, const Installation& installation);
 inline constexpr const char* kEngineFile = "engine";
 Status write_engine_record(const Fd& folder, const EngineRecord& record);
 // kNotFound; kInvalid when damaged.

@@ -22,7 +22,6 @@ namespace {
 // `exchange` this way. Files inside are 0600.
 constexpr mode_t kFolderMode = 0711;
 constexpr int kAsideMax = 1000;
-constexpr const char* kKept = "kept";
 
 Result<int32_t> parse_number(std::string_view text) {
   int32_t number = 0;
@@ -43,7 +42,7 @@ std::string live_name(const ReplicaKey& key) {
 
 std::string kept_folder(const std::string& attempt_folder) {
   std::filesystem::path path(attempt_folder);
-  return path.parent_path().parent_path() / kKept / path.filename();
+  return path.parent_path().parent_path() / kKeptFolder / path.filename();
 }
 
 Result<ReplicaKey> parse_live_name(std::string_view name) {
@@ -77,7 +76,7 @@ Result<Fd> AttemptStore::make_folder(const ReplicaKey& key) const {
 
 Result<Fd> AttemptStore::make_kept_folder(const ReplicaKey& key) const {
   Fd workload = TRY(make_folder_in(root_, to_text(key.workload), kFolderMode));
-  Fd kept = TRY(make_folder_in(workload, kKept, kFolderMode));
+  Fd kept = TRY(make_folder_in(workload, kKeptFolder, kFolderMode));
   return make_folder_in(kept, fmt::format("{}", key.replica.value), 0700);
 }
 
@@ -110,9 +109,10 @@ Result<std::vector<ReplicaKey>> AttemptStore::live() const {
   if (!entries) return system_error("read the list of live replicas", errno);
   folder.release();
   std::vector<ReplicaKey> keys;
-  while (const dirent* entry = ::readdir(entries.get())) {
+  for (errno = 0; const dirent* entry = ::readdir(entries.get()); errno = 0) {
     if (Result<ReplicaKey> key = parse_live_name(entry->d_name)) keys.push_back(*key);
   }
+  if (errno != 0) return system_error("read the list of live replicas", errno);
   std::ranges::sort(keys);
   return keys;
 }

@@ -16,6 +16,8 @@
 
 namespace moulin {
 
+inline constexpr const char* kKeptFolder = "kept";
+
 // "w-.../1/0" and "w-....1.0".
 std::string attempt_path(const ReplicaKey& key);
 std::string live_name(const ReplicaKey& key);

@@ -21,7 +21,10 @@ struct HeldShim {
   UsageAccount account;
   std::optional<ShimLink> link{};        // none while disconnected
   std::optional<Leftovers> leftovers{};  // the shim was killed; ending what it left
-  std::optional<EndOrder> unsent_end{};  // asked while there was no link
+  std::optional<EndOrder> end_order{};   // the strongest so far; said again on each new link
+  int failed_links = 0;                  // in a row, without a state
+  Instant link_due{};                    // when to try for the next
+  bool locked_out_told = false;
   ShimState state{};
   bool resumed = false;                  // the account has taken the note of the first state
   bool started_told = false;

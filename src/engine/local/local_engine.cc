@@ -60,10 +60,12 @@ EngineAbilities LocalEngine::abilities() const {
 void LocalEngine::on_report(std::function<void(EngineReport)> sink) {
   MOULIN_CHECK(!thread_.joinable(), "on_report is called once");
   KeeperSettings settings{.shim_command = options_.shim_command,
+                          .installation = options_.installation,
                           .inherited = options_.inherited,
                           .containment = options_.containment,
                           .usage_interval = options_.usage_interval,
-                          .activity = options_.activity};
+                          .activity = options_.activity,
+                          .warn = options_.warn};
   keeper_ = std::make_unique<ReplicaKeeper>(std::move(*store_), std::move(settings), std::move(sink));
   store_.reset();
   thread_ = std::thread([this] { live(); });
@@ -93,7 +95,7 @@ void LocalEngine::wake() const {
   [[maybe_unused]] ssize_t put = ::write(bell_.number(), &one, sizeof one);
 }
 
-std::vector<HeldReplica> LocalEngine::list() {
+Held LocalEngine::list() {
   MOULIN_CHECK(thread_.joinable(), "on_report comes before list");
   std::unique_lock lock(mutex_);
   scanned_.wait(lock, [this] { return has_scanned_; });
@@ -144,7 +146,7 @@ bool LocalEngine::take_intents() {
 void LocalEngine::publish() {
   if (published_ == keeper_->version()) return;
   published_ = keeper_->version();
-  std::vector<HeldReplica> held = keeper_->held();
+  Held held = keeper_->held();
   std::vector<int64_t> pids = keeper_->shim_pids();
   std::lock_guard lock(mutex_);
   held_ = std::move(held);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +13,7 @@
 #include "boundary/engine.h"
 #include "engine/local/activity.h"
 #include "engine/local/environment.h"
+#include "engine/local/installation.h"
 #include "shim/containment.h"
 #include "shim/fd.h"
 
@@ -24,6 +26,7 @@ struct LocalEngineOptions {
   std::string data_folder;  // absolute; must exist; attempts live in its folder `attempts`
   // What to run as a shim; the folder of the attempt is added.
   std::vector<std::string> shim_command = {"/proc/self/exe", "shim"};
+  Installation installation{};
   InheritedEnvironment inherited{};  // PATH, HOME and LANG of the server
   Containment containment{};         // of probe_containment()
   Duration usage_interval = seconds(60);  // between usage reports of a replica; 1 s to 1 h
@@ -31,6 +34,8 @@ struct LocalEngineOptions {
   // Who measures GPU activity; DeclaredActivity when empty.
   std::shared_ptr<ActivitySource> activity{};
   bool simulated = false;  // only said in abilities()
+  // Told what whoever runs the server should know; on the engine's thread.
+  std::function<void(const std::string&)> warn{};
 };
 
 // Destruction stops the thread; replicas and shims go on, and the next engine on the
@@ -49,7 +54,7 @@ class LocalEngine : public Engine {
   void end(ReplicaKey key, std::string token, EndReason reason, Duration grace) override;
   void release(ReplicaKey key, std::string token) override;
   // Waits for the first scan.
-  std::vector<HeldReplica> list() override;
+  Held list() override;
 
   // Does this process belong to a replica of ours? Looks at its ancestors, at most
   // kAncestorsMax. Thread-safe.
@@ -79,7 +84,7 @@ class LocalEngine : public Engine {
   std::vector<Intent> intents_;            // guarded by mutex_, as are those below
   bool stop_ = false;
   bool has_scanned_ = false;
-  std::vector<HeldReplica> held_;
+  Held held_;
   std::vector<int64_t> shim_pids_;
   std::thread thread_;
 };

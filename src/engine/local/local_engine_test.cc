@@ -90,6 +90,24 @@ TEST_CASE("a replica under another account") {
   CHECK(harness.log(launch).contains("out /nonexistent\n"));
 }
 
+TEST_CASE("a program under another account can read why it is asked to end, and owns its checkpoint folder") {
+  if (::geteuid() != 0) return;
+  EngineHarness harness;
+  std::filesystem::permissions(harness.data.path(), std::filesystem::perms(0711));
+  ReplicaLaunch launch =
+      harness.launch({"sh", "-c",
+                      "trap 'cat $MOULIN_FLAG_FILE; exit 3' TERM;"
+                      "echo 1 > $MOULIN_CHECKPOINT_FILE.new && mv $MOULIN_CHECKPOINT_FILE.new $MOULIN_CHECKPOINT_FILE;"
+                      "while :; do sleep 0.01; done"});
+  launch.account = "nobody";
+  launch.working_folder = "/";
+  harness.start(launch);
+  harness.reports->wait<CheckpointSeen>(launch.key);
+  harness.end(launch, EndReason::kPreempt);
+  CHECK(harness.reports->wait<ReplicaExited>(launch.key).exit.code == 3);
+  CHECK(harness.log(launch).contains("out {\"reason\":\"preempt\""));
+}
+
 TEST_CASE("the environment is complete and nothing else is inherited") {
   EngineHarness harness;
   ReplicaLaunch launch = harness.launch({"env"});
@@ -105,6 +123,8 @@ TEST_CASE("the environment is complete and nothing else is inherited") {
   }
   CHECK_FALSE(log.contains("forged"));
   CHECK_FALSE(log.contains("token-of"));
+  CHECK(log.contains(fmt::format("out MOULIN_WORKLOAD_ID={}\n", to_text(launch.key.workload))));
+  CHECK_FALSE(log.contains("MOULIN_WORKLOAD="));  // one name for one thing
   CHECK_FALSE(log.contains("HOME="));
 }
 
@@ -181,7 +201,7 @@ TEST_CASE("a declared checkpoint file that is there from an earlier attempt is n
   EngineHarness harness;
   std::ofstream(harness.data / "model.ckpt") << "old";
   ReplicaLaunch launch = harness.launch({"sh", "-c", "cat $MOULIN_CHECKPOINT_FILE"});
-  launch.checkpoint_file = "model.ckpt";
+  launch.checkpoint_file = harness.data / "model.ckpt";
   harness.start(launch);
   ReplicaExited exited = harness.reports->wait<ReplicaExited>(launch.key);
   CHECK_MESSAGE(exited.exit.code == 0, exited.exit.error);
@@ -234,14 +254,14 @@ TEST_CASE("release forgets a replica but not its logs") {
   ReplicaLaunch launch = harness.start_shell("echo kept");
   harness.reports->wait<ReplicaExited>(launch.key);
   auto is_held_as_exited = [&] {
-    std::vector<HeldReplica> held = harness.engine().list();
+    std::vector<HeldReplica> held = harness.engine().list().replicas;
     return held.size() == 1 && held[0].exited;
   };
   CHECK(eventually(is_held_as_exited));
   harness.engine().release(launch.key, launch.token);
-  CHECK(eventually([&] { return harness.engine().list().empty(); }));
+  CHECK(eventually([&] { return harness.engine().list().replicas.empty(); }));
   harness.restart();
-  CHECK(harness.engine().list().empty());
+  CHECK(harness.engine().list().replicas.empty());
   CHECK(harness.log(launch).ends_with("out kept\n"));
   CHECK_FALSE(std::filesystem::exists(harness.folder(launch) + "/launch"));
 }

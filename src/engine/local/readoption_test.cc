@@ -20,7 +20,7 @@ TEST_CASE("a replica runs on while no server is there, and is taken over") {
   ReplicaLaunch launch = harness.start_shell("while [ ! -e go ]; do sleep 0.01; done; exit 6");
   int64_t pid = harness.reports->wait<ReplicaStarted>(launch.key).pid;
   harness.restart();
-  std::vector<HeldReplica> held = harness.engine().list();
+  std::vector<HeldReplica> held = harness.engine().list().replicas;
   REQUIRE(held.size() == 1);
   CHECK(held[0].key == launch.key);
   CHECK(held[0].token == launch.token);
@@ -117,7 +117,7 @@ TEST_CASE("a replica that appears behind the server's back is told as a stranger
   CHECK(eventually([&] { return (shim = other.shim_pid(launch)) != 0; }));
   other.reports->wait<ReplicaStarted>(launch.key);
   EngineHarness harness;
-  REQUIRE(harness.engine().list().empty());
+  REQUIRE(harness.engine().list().replicas.empty());
   // The other server goes, and its replica turns up here.
   other.stop();
   std::filesystem::remove_all(harness.data / "attempts/" + to_text(launch.key.workload));
@@ -129,6 +129,38 @@ TEST_CASE("a replica that appears behind the server's back is told as a stranger
   CHECK(found.pid == shim);
   harness.end(launch, EndReason::kKill);
   CHECK(harness.reports->wait<ReplicaExited>(launch.key).exit.signal == SIGKILL);
+}
+
+TEST_CASE("the engine of a copied data folder leaves alone what the original runs") {
+  EngineHarness original;
+  original.installation.id = "original";
+  original.restart();
+  ReplicaLaunch launch = original.start_shell("while [ ! -e go ]; do sleep 0.01; done; exit 5");
+  original.reports->wait<ReplicaStarted>(launch.key);
+
+  EngineHarness copy;
+  copy.stop();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(original.data / "attempts")) {
+    std::filesystem::path to = copy.data.path() / entry.path().lexically_relative(original.data.path());
+    if (entry.is_directory()) std::filesystem::create_directories(to);
+    if (entry.is_regular_file()) std::filesystem::copy_file(entry.path(), to);
+  }
+  copy.installation = {.id = "copy", .claims_unmarked = false};
+  copy.restart();
+  CHECK(copy.engine().list().replicas.empty());
+  copy.end(launch, EndReason::kKill);
+  CHECK(copy.reports->wait<ReplicaExited>(launch.key).exit.vanished);
+  // The same intent starts a replica of its own, and ending that one ends nothing else.
+  ReplicaLaunch again = launch;
+  again.argv = {"sleep", "1000"};
+  copy.start(again);
+  copy.reports->wait<ReplicaStarted>(again.key);
+  copy.end(again, EndReason::kKill);
+  CHECK(eventually([&] { return copy.reports->count<ReplicaExited>(again.key) == 2; }));
+
+  CHECK(original.reports->count<ReplicaExited>(launch.key) == 0);
+  std::ofstream(original.data / "go") << "";
+  CHECK(original.reports->wait<ReplicaExited>(launch.key).exit.code == 5);
 }
 
 TEST_CASE("who does not know the token is not let in") {
@@ -190,7 +222,7 @@ TEST_CASE("a shim that cannot be run is reported") {
   ReplicaExited exited = reports.wait<ReplicaExited>(launch.key);
   CHECK(exited.exit.error.contains("/no/such/moulin"));
   CHECK_FALSE(exited.exit.vanished);
-  CHECK((*engine)->list().empty());
+  CHECK((*engine)->list().replicas.empty());
 }
 
 }  // namespace

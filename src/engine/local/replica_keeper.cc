@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -46,19 +47,27 @@ HeldShim* ReplicaKeeper::find(const ReplicaKey& key) {
   return entry == held_.end() ? nullptr : &entry->second;
 }
 
-void ReplicaKeeper::end(const ReplicaKey& key, const std::string& token, const EndOrder& order) {
-  HeldShim* held = find(key);
-  if (held == nullptr) {
-    // Nothing of it is here, and whoever asks waits for an end.
-    sink_(ReplicaExited{.key = key,
-                        .token = token,
-                        .exit = {.error = "the engine does not hold this replica", .vanished = true},
-                        .usage = {}});
-    return;
+// Only what certainly is not here is answered as gone.
+void ReplicaKeeper::end(const ReplicaKey& key, const std::string& token, const EndOrder& asked) {
+  if (find(key) == nullptr) {
+    Status adopted = adopt(key);
+    if (!adopted && adopted.error().code == Code::kUnavailable) {
+      unsure_[key] = AskedEnd{token, asked};
+      ++version_;
+      return;
+    }
   }
-  if (held->token != token || held->exit_told) return;
-  if (held->link) held->link->send(frame_of(MessageKind::kEnd, order));
-  else if (!held->unsent_end || held->unsent_end->reason <= order.reason) held->unsent_end = order;
+  if (HeldShim* held = find(key)) return order(*held, token, asked);
+  sink_(ReplicaExited{.key = key,
+                      .token = token,
+                      .exit = {.error = "the engine does not hold this replica", .vanished = true},
+                      .usage = {}});
+}
+
+void ReplicaKeeper::order(HeldShim& held, const std::string& token, const EndOrder& order) {
+  if (held.token != token || held.exit_told) return;
+  if (!held.end_order || held.end_order->reason <= order.reason) held.end_order = order;
+  if (held.link) held.link->send(frame_of(MessageKind::kEnd, order));
 }
 
 void ReplicaKeeper::release(const ReplicaKey& key, const std::string& token) {
@@ -77,13 +86,26 @@ void ReplicaKeeper::release(const ReplicaKey& key, const std::string& token) {
 }
 
 void ReplicaKeeper::scan(Scan scan) {
+  ++version_;
   Result<std::vector<ReplicaKey>> live = store_.live();
-  if (!live) return;  // the next scan may see it
+  complete_ = live.has_value();
+  if (!live) return warn(fmt::format("what runs could not be looked for: {}", live.error().to_text()));
+  std::map<ReplicaKey, std::optional<AskedEnd>> before = std::exchange(unsure_, {});
   for (const ReplicaKey& key : *live) {
-    if (find(key) != nullptr || !adopt(key) || scan == Scan::kFirst) continue;
+    if (find(key) != nullptr) continue;
+    Status adopted = adopt(key);
+    if (!adopted && adopted.error().code == Code::kUnavailable) {
+      unsure_[key];
+      if (!before.contains(key))
+        warn(fmt::format("{} could not be taken over: {}", live_name(key), adopted.error().to_text()));
+    }
+    if (!adopted || scan == Scan::kFirst) continue;
     HeldShim* held = find(key);
     Result<ShimIdentity> identity = read_identity(held->folder);
     sink_(StrangerFound{.key = key, .token = held->token, .pid = identity ? identity->shim.pid : 0});
+  }
+  for (auto& [key, asked] : before) {
+    if (asked) end(key, asked->token, asked->order);
   }
 }
 
@@ -106,10 +128,35 @@ void ReplicaKeeper::reap_children() {
 
 void ReplicaKeeper::serve_link(HeldShim& held) {
   ShimLink::News news = held.link->serve();
+  if (!news.states.empty()) held.failed_links = 0;
   for (ShimState& state : news.states) take(held, std::move(state));
+  if (!news.refused.empty()) tell_locked_out(held, news.refused);
   if (!news.closed) return;
   unlink(held);
-  held.due = boot_time_now();
+  Instant now = boot_time_now();
+  held.due = now;
+  held.link_due = news.states.empty() ? now + reconnect_pause(held.failed_links++) : now;
+  if (held.failed_links == kSilentTriesTold) tell_locked_out(held, "it closes the connection without a reason");
+}
+
+Duration ReplicaKeeper::reconnect_pause(int failed_tries) {
+  constexpr int kDoublingsMax = 10;
+  return std::min(kReconnectMin * (int64_t{1} << std::min(failed_tries, kDoublingsMax)), kReconnectMax);
+}
+
+void ReplicaKeeper::tell_locked_out(HeldShim& held, const std::string& reason) {
+  if (std::exchange(held.locked_out_told, true)) return;
+  auto pid = pids_.find(held.key);
+  std::string process = pid == pids_.end() ? "" : fmt::format(" (process {})", pid->second);
+  warn(
+      fmt::format("the supervisor of {}{} does not let this server in: {}. The replica runs on, but cannot be stopped "
+                  "or followed; we try again at least every {} seconds. Serve with the version and the account that "
+                  "started it, or end the process by hand",
+                  live_name(held.key), process, reason, kReconnectMax.us / 1'000'000));
+}
+
+void ReplicaKeeper::warn(const std::string& text) const {
+  if (settings_.warn) settings_.warn(text);
 }
 
 void ReplicaKeeper::take(HeldShim& held, ShimState state) {
@@ -187,11 +234,12 @@ void ReplicaKeeper::end_leftovers(HeldShim& held, Instant now) {
 }
 
 void ReplicaKeeper::retry(HeldShim& held, Instant now) {
-  held.due = now + kReconnectInterval;
+  held.due = now + std::min(reconnect_pause(held.failed_links), kLockInterval);
   Result<AttemptLock> lock = take_lock(held.folder);
   if (!lock) return;
   if (lock->state == LockState::kTaken) shim_is_gone(held);
-  else connect(held);
+  else if (now >= held.link_due)
+    connect(held, now);
 }
 
 int ReplicaKeeper::on_time(Instant now) {
@@ -209,12 +257,13 @@ int ReplicaKeeper::on_time(Instant now) {
   return pause;
 }
 
-std::vector<HeldReplica> ReplicaKeeper::held() const {
-  std::vector<HeldReplica> replicas;
+Held ReplicaKeeper::held() const {
+  Held all{.complete = complete_};
   for (const auto& [key, held] : held_) {
-    replicas.push_back({.key = key, .token = held.token, .exited = held.exit_told});
+    all.replicas.push_back({.key = key, .token = held.token, .exited = held.exit_told});
   }
-  return replicas;
+  for (const auto& [key, asked] : unsure_) all.unsure.push_back(key);
+  return all;
 }
 
 std::vector<int64_t> ReplicaKeeper::shim_pids() const {

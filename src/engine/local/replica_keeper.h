@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "engine/local/attempt_store.h"
 #include "engine/local/environment.h"
 #include "engine/local/held_shim.h"
+#include "engine/local/installation.h"
 #include "engine/local/shim_process.h"
 #include "shim/containment.h"
 
@@ -21,10 +23,12 @@ namespace moulin {
 
 struct KeeperSettings {
   std::vector<std::string> shim_command;
+  Installation installation{};
   InheritedEnvironment inherited;
   Containment containment;
   Duration usage_interval = seconds(60);
   std::shared_ptr<ActivitySource> activity;
+  std::function<void(const std::string&)> warn{};  // may be empty
 };
 
 // Not thread-safe. Never blocks for longer than a few small files take to write.
@@ -40,7 +44,7 @@ class ReplicaKeeper {
   void release(const ReplicaKey& key, const std::string& token);
 
   // Looks for replicas that we do not hold. At the first scan they are taken over; later
-  // ones are also told as strangers.
+  // ones are also told as strangers. What cannot be looked at is looked at again by the next.
   enum class Scan { kFirst, kLater };
   void scan(Scan scan);
 
@@ -52,23 +56,29 @@ class ReplicaKeeper {
 
   // Grows whenever held() or shim_pids() may have changed.
   int64_t version() const { return version_; }
-  std::vector<HeldReplica> held() const;
+  Held held() const;
   // Numbers of the shims that are ours, as far as known.
   std::vector<int64_t> shim_pids() const;
 
-  static constexpr Duration kReconnectInterval = milliseconds(50);
+  // Between tries to get a link to a shim that lives: doubles with each that failed.
+  static constexpr Duration kReconnectMin = milliseconds(50);
+  static constexpr Duration kReconnectMax = seconds(30);
+  static Duration reconnect_pause(int failed_tries);
+  static constexpr Duration kLockInterval = seconds(1);  // between looks whether it still lives
+  static constexpr int kSilentTriesTold = 6;             // without a reason: then we say so
 
  private:
   // Starting and adopting (replica_start.cc).
-  Status try_start(const ReplicaLaunch& launch);
+  Status start_new(const ReplicaLaunch& launch);
   enum class Found { kNothing, kOurs };
+  bool is_foreign(const Fd& folder, const EngineRecord& record, LockState lock) const;
   Result<Found> look_at_old(const ReplicaLaunch& launch);
-  Status keep_checkpoints(const ReplicaLaunch& launch) const;
   Status write_files(const ReplicaLaunch& launch, const Fd& folder) const;
+  EngineRecord engine_record(const ReplicaLaunch& launch) const;
   ShimLaunch shim_launch(const ReplicaLaunch& launch) const;
   HeldShim& hold(const ReplicaKey& key, EngineRecord record, Fd folder);
   Status adopt(const ReplicaKey& key);
-  void connect(HeldShim& held);
+  void connect(HeldShim& held, Instant now);
   void link(HeldShim& held, Fd socket);
   void unlink(HeldShim& held);
 
@@ -81,8 +91,17 @@ class ReplicaKeeper {
   void shim_is_gone(HeldShim& held);
   void end_leftovers(HeldShim& held, Instant now);
   void retry(HeldShim& held, Instant now);
+  void order(HeldShim& held, const std::string& token, const EndOrder& order);
+  void tell_locked_out(HeldShim& held, const std::string& reason);
+  void warn(const std::string& text) const;
   void reap_children();
   HeldShim* find(const ReplicaKey& key);
+
+  // Whoever asked for the end of a replica that could not be looked at still waits.
+  struct AskedEnd {
+    std::string token;
+    EndOrder order;
+  };
 
   AttemptStore store_;
   KeeperSettings settings_;
@@ -92,6 +111,8 @@ class ReplicaKeeper {
   std::map<int, ReplicaKey> links_;        // by descriptor
   std::map<int, SpawnedShim> children_;    // by descriptor of the process, until reaped
   std::map<ReplicaKey, int64_t> pids_;     // of shims
+  std::map<ReplicaKey, std::optional<AskedEnd>> unsure_;  // may be here; see Held
+  bool complete_ = false;                                 // the last scan saw the whole list
   int64_t version_ = 0;
 };
 

@@ -8,7 +8,6 @@
 
 #include "engine/local/replica_keeper.h"
 #include "shim/files.h"
-#include "shim/program.h"
 
 namespace moulin {
 namespace {
@@ -20,19 +19,19 @@ constexpr mode_t kExchangeMode = 0700;
 
 void ReplicaKeeper::start(const ReplicaLaunch& launch) {
   if (HeldShim* held = find(launch.key); held != nullptr && held->token == launch.token) return tell_again(*held);
-  Status started = try_start(launch);
+  Result<Found> old = look_at_old(launch);
+  bool is_new = old && *old == Found::kNothing;
+  Status started = !old ? old.error() : is_new ? start_new(launch) : adopt(launch.key);
   if (started) return;
-  store_.unmark_live(launch.key);
+  // What could not be looked at may still run; the next scan finds it by its mark.
+  if (is_new) store_.unmark_live(launch.key);
   sink_(ReplicaExited{.key = launch.key,
                       .token = launch.token,
                       .exit = {.error = fmt::format("the replica could not be started: {}", started.error().to_text())},
                       .usage = {}});
 }
 
-Status ReplicaKeeper::try_start(const ReplicaLaunch& launch) {
-  Result<Found> old = look_at_old(launch);
-  if (!old) return old.error();
-  if (*old == Found::kOurs) return adopt(launch.key);
+Status ReplicaKeeper::start_new(const ReplicaLaunch& launch) {
   Fd folder = TRY(store_.make_folder(launch.key));
   AttemptLock lock = TRY(take_lock(folder));
   if (lock.state == LockState::kHeldByShim) {
@@ -53,7 +52,7 @@ Status ReplicaKeeper::try_start(const ReplicaLaunch& launch) {
   epoll_event event{.events = EPOLLIN, .data = {.fd = process}};
   ::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, process, &event);
   children_.insert_or_assign(process, std::move(shim));
-  HeldShim& held = hold(launch.key, {.token = launch.token, .grants = launch.grants}, std::move(folder));
+  HeldShim& held = hold(launch.key, engine_record(launch), std::move(folder));
   link(held, std::move(socket));
   return {};
 }
@@ -66,7 +65,8 @@ Result<ReplicaKeeper::Found> ReplicaKeeper::look_at_old(const ReplicaLaunch& lau
   bool same = record && record->token == launch.token;
   AttemptLock lock = TRY(take_lock(*folder));
   bool lives = lock.state == LockState::kHeldByShim;
-  if (same && (lives || has_run(*folder))) return Found::kOurs;
+  bool foreign = record && is_foreign(*folder, *record, lock.state);
+  if (same && !foreign && (lives || has_run(*folder))) return Found::kOurs;
   bool over = has_ended(*folder);
   if (lives && !over) {
     return Error{.code = Code::kConflict,
@@ -75,38 +75,33 @@ Result<ReplicaKeeper::Found> ReplicaKeeper::look_at_old(const ReplicaLaunch& lau
                  .to_do = "it is told as a stranger and ended; start again then"};
   }
   // A server died before it started the shim: the folder may be used as it is.
-  if (same || !has_run(*folder)) return Found::kNothing;
+  if (!has_run(*folder)) return Found::kNothing;
   TRY(store_.move_aside(launch.key));
   return Found::kNothing;
 }
 
-// Where a program saves that named no file of its own. It belongs to the program's account.
-Status ReplicaKeeper::keep_checkpoints(const ReplicaLaunch& launch) const {
-  Fd kept = TRY(store_.make_kept_folder(launch.key));
-  if (launch.account.empty()) return {};
-  Result<Account> account = find_account(launch.account);
-  if (account && ::fchown(kept.number(), account->uid, account->gid) == 0) return {};
-  return {};  // the shim says what is wrong with the account
-}
-
 Status ReplicaKeeper::write_files(const ReplicaLaunch& launch, const Fd& folder) const {
-  if (launch.checkpoint_file.empty()) TRY(keep_checkpoints(launch));
+  if (launch.checkpoint_file.empty()) TRY(store_.make_kept_folder(launch.key));
   Fd exchange = TRY(make_folder_in(folder, attempt_files::kExchange, kExchangeMode));
-  TRY(write_engine_record(folder, {.token = launch.token, .grants = launch.grants}));
+  TRY(write_engine_record(folder, engine_record(launch)));
   ShimLaunch shim = shim_launch(launch);
   std::string bytes = encode_launch(shim);
   TRY(decode_launch(bytes));  // what the shim would refuse is refused here, with a report
   return write_atomically(folder, attempt_files::kLaunch, bytes, Durability::kProcess);
 }
 
+EngineRecord ReplicaKeeper::engine_record(const ReplicaLaunch& launch) const {
+  return {.token = launch.token, .grants = launch.grants, .installation = settings_.installation.id};
+}
+
 ShimLaunch ReplicaKeeper::shim_launch(const ReplicaLaunch& launch) const {
   std::string folder = store_.path(launch.key);
   const Containment& containment = settings_.containment;
   bool grouped = containment.kind == ContainmentKind::kCgroup;
-  std::string mark = replica_mark(launch.key, launch.token);
+  std::string mark = replica_mark(launch.key, settings_.installation.id + launch.token);
   return {.token = launch.token,
           .argv = launch.argv,
-          .environment = replica_environment(launch, folder, settings_.inherited),
+          .environment = replica_environment(launch, {.folder = folder, .mark = mark}, settings_.inherited),
           .working_folder = launch.working_folder,
           .account = launch.account,
           .checkpoint_file = checkpoint_file(launch, folder),
@@ -116,7 +111,8 @@ ShimLaunch ReplicaKeeper::shim_launch(const ReplicaLaunch& launch) const {
                      .log = launch.limits.log},
           .containment = containment.kind,
           .cgroup = grouped ? fmt::format("{}/{}", containment.cgroup_parent, mark) : "",
-          .usage_interval = settings_.usage_interval};
+          .usage_interval = settings_.usage_interval,
+          .account_folder = launch.checkpoint_file.empty() ? kept_folder(folder) : ""};
 }
 
 HeldShim& ReplicaKeeper::hold(const ReplicaKey& key, EngineRecord record, Fd folder) {
@@ -129,24 +125,45 @@ HeldShim& ReplicaKeeper::hold(const ReplicaKey& key, EngineRecord record, Fd fol
   return entry->second;
 }
 
+// Whose shim holds the lock of this very folder runs here, and how something ended stays
+// true in a copy. Anything else of another installation may still run for that one: who
+// ended its leftovers would end what is not ours.
+bool ReplicaKeeper::is_foreign(const Fd& folder, const EngineRecord& record, LockState lock) const {
+  return lock == LockState::kTaken && !has_ended(folder) && !is_of(record, settings_.installation);
+}
+
+// kUnavailable: it may be here, and could not be looked at.
 Status ReplicaKeeper::adopt(const ReplicaKey& key) {
   Fd folder = TRY(store_.open_folder(key));
-  EngineRecord record = TRY(read_engine_record(folder));
-  bool ran = has_run(folder);
   AttemptLock lock = TRY(take_lock(folder));
-  if (lock.state == LockState::kTaken && !ran) {
+  bool lives = lock.state == LockState::kHeldByShim;
+  Result<EngineRecord> record = read_engine_record(folder);
+  if (!record && lives) {
+    return Error{.code = Code::kUnavailable,
+                 .message = fmt::format("a supervisor runs, but the record of who it is cannot be read: {}",
+                                        record.error().to_text())};
+  }
+  if (!record) return record.error();
+  if (is_foreign(folder, *record, lock.state)) {
+    return Error{.code = Code::kNotFound, .message = "the installation that this is a copy of started this replica"};
+  }
+  if (!lives && !has_run(folder)) {
     return Error{.code = Code::kNotFound, .message = "a server died before it started this replica"};
   }
-  HeldShim& held = hold(key, std::move(record), std::move(folder));
+  HeldShim& held = hold(key, std::move(*record), std::move(folder));
   if (Result<ShimIdentity> identity = read_identity(held.folder)) pids_[key] = identity->shim.pid;
-  if (lock.state == LockState::kTaken) shim_is_gone(held);
-  else connect(held);
+  if (lives)
+    connect(held, boot_time_now());
+  else
+    shim_is_gone(held);
   return {};
 }
 
-void ReplicaKeeper::connect(HeldShim& held) {
+void ReplicaKeeper::connect(HeldShim& held, Instant now) {
   Result<Fd> socket = connect_in(held.folder);
-  if (socket) link(held, std::move(*socket));
+  if (socket) return link(held, std::move(*socket));
+  held.link_due = now + reconnect_pause(held.failed_links++);
+  if (held.failed_links == kSilentTriesTold) tell_locked_out(held, socket.error().to_text());
 }
 
 void ReplicaKeeper::link(HeldShim& held, Fd socket) {
@@ -154,8 +171,7 @@ void ReplicaKeeper::link(HeldShim& held, Fd socket) {
   ::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, socket.number(), &event);
   links_[socket.number()] = held.key;
   held.link.emplace(std::move(socket), held.token);
-  if (held.unsent_end) held.link->send(frame_of(MessageKind::kEnd, *held.unsent_end));
-  held.unsent_end.reset();
+  if (held.end_order) held.link->send(frame_of(MessageKind::kEnd, *held.end_order));
 }
 
 void ReplicaKeeper::unlink(HeldShim& held) {

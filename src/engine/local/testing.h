@@ -81,6 +81,23 @@ class Reports {
   std::deque<EngineReport> reports_;
 };
 
+// What the engine wanted whoever runs the server to know.
+class Warnings {
+ public:
+  void add(const std::string& text) {
+    std::lock_guard lock(mutex_);
+    texts_.push_back(text);
+  }
+  std::vector<std::string> texts() {
+    std::lock_guard lock(mutex_);
+    return texts_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> texts_;
+};
+
 // An engine that can be stopped and started again on the same data, like a server.
 class EngineHarness {
  public:
@@ -102,10 +119,12 @@ class EngineHarness {
     reports = std::make_unique<Reports>();
     LocalEngineOptions options{.data_folder = data.path(),
                                .shim_command = {MOULIN_SHIM_FOR_TESTS, "shim"},
+                               .installation = installation,
                                .inherited = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}, {"LANG", "C.UTF-8"}},
                                .containment = containment_,
                                .usage_interval = seconds(1),
-                               .scan_interval = milliseconds(50)};
+                               .scan_interval = milliseconds(50),
+                               .warn = [this](const std::string& text) { warnings.add(text); }};
     Result<std::unique_ptr<LocalEngine>> engine = LocalEngine::open(std::move(options));
     REQUIRE(engine.has_value());
     engine_ = std::move(*engine);
@@ -162,6 +181,8 @@ class EngineHarness {
 
   TemporaryFolder data;
   std::unique_ptr<Reports> reports;
+  Warnings warnings;
+  Installation installation;  // of the next restart
 
  private:
   static void end_all_of(const ReplicaKey& key) {

@@ -58,9 +58,9 @@ void TimedEngine::release(ReplicaKey key, std::string token) {
   replicas_.release(key, token);
 }
 
-std::vector<HeldReplica> TimedEngine::list() {
+Held TimedEngine::list() {
   std::lock_guard lock(mutex_);
-  return replicas_.list();
+  return {.replicas = replicas_.list()};
 }
 
 void TimedEngine::run() {

@@ -27,7 +27,7 @@ public:
   void end(ReplicaKey key, std::string token, EndReason reason,
            Duration grace) override;
   void release(ReplicaKey key, std::string token) override;
-  std::vector<HeldReplica> list() override;
+  Held list() override;
   bool is_ours(int64_t) const override { return false; }
 
 private:

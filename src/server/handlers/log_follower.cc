@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/text.h"
-#include "server/handlers/workload_wire.h"
+#include "engine/local/old_attempts.h"
 
 namespace moulin {
 
@@ -16,13 +16,6 @@ constexpr Bytes kPerRound = kibibytes(128);  // of one replica; far below the st
 constexpr size_t kPlacesMax = 6;             // replicas in the id of an event
 constexpr Duration kPollMin = milliseconds(5);
 constexpr Duration kPollMax = milliseconds(200);
-
-// The attempt with that number, while it is in memory.
-const Attempt* find_attempt(const Workload& workload, int32_t number) {
-  auto found =
-      std::ranges::find(workload.attempts, number, [](const Attempt& attempt) { return attempt.number.value; });
-  return found == workload.attempts.end() ? nullptr : &*found;
-}
 
 // What JSON and terminals take: each byte that is no text becomes the sign for that.
 std::string as_text(std::string text) {
@@ -72,8 +65,13 @@ Result<LogFollower::Place> LogFollower::parse_place(std::string_view text) {
   return place;
 }
 
-LogFollower::LogFollower(World& world, wire::ReadWorkloadLogs wanted, EventStream stream, Place from)
-    : world_(world), wanted_(std::move(wanted)), stream_(std::move(stream)), from_(std::move(from)) {}
+LogFollower::LogFollower(World& world, wire::ReadWorkloadLogs wanted, EventStream stream, LogSubject subject,
+                         Place from)
+    : world_(world),
+      wanted_(std::move(wanted)),
+      stream_(std::move(stream)),
+      subject_(std::move(subject)),
+      from_(std::move(from)) {}
 
 void LogFollower::start() { again_soon(); }
 
@@ -93,46 +91,55 @@ void LogFollower::again_later() {
 void LogFollower::round() {
   if (!stream_.is_open()) return;
   // The state before the files: what an ended attempt wrote is there then.
-  PublishedView view = world_.reactor.view();
-  const Workload* workload = view->state.workload(wanted_.workload);
-  if (workload == nullptr) return stream_.close();
-  send_state(view->state, *workload, "state");
-  if (!begin_attempt(*workload)) {
-    if (wanted_.follow && !is_finished(workload->state)) return again_later();
-    send_state(view->state, *workload, "end");
+  look_at_workload();
+  send_state("state");
+  if (!begin_attempt()) {
+    if (wanted_.follow && !subject_.finished) return again_later();
+    send_state("end");
     return stream_.close();
   }
-  open_sources(*workload);
+  open_sources();
   if (read_round()) {
     quiet_rounds_ = 0;
     return stream_.when_room([self = shared_from_this()] { self->again_soon(); });
   }
-  const Attempt* attempt = find_attempt(*workload, attempt_);
-  bool over = attempt == nullptr || attempt->state == AttemptState::kEnded;
-  if (over && wanted_.follow && !wanted_.attempt && workload->attempt_count > attempt_) {
+  if (is_over() && wanted_.follow && !wanted_.attempt && subject_.attempt_count > attempt_) {
     attempt_ = 0;
-    from_ = {.attempt = workload->attempt_count, .cursors = {}};
+    from_ = {.attempt = subject_.attempt_count, .cursors = {}};
     return again_soon();
   }
-  bool ended = over && (wanted_.attempt || is_finished(workload->state));
+  bool ended = is_over() && (wanted_.attempt || subject_.finished);
   if (wanted_.follow && !ended) return again_later();
-  send_state(view->state, *workload, "end");
+  send_state("end");
   stream_.close();
 }
 
+// One that has left the memory has finished; the journal knows how, and nothing changes it.
+void LogFollower::look_at_workload() {
+  PublishedView view = world_.reactor.view();
+  if (const Workload* workload = view->state.workload(wanted_.workload)) {
+    subject_ = log_subject_of(view->state, *workload);
+    return;
+  }
+  if (subject_.finished) return;
+  Result<std::optional<LogSubject>> past = past_log_subject(world_.journal, view->state, wanted_.workload);
+  if (past && *past) subject_ = **std::move(past);
+  subject_.finished = true;
+  subject_.newest_over = true;
+}
+
 // False: there is no attempt to read yet.
-bool LogFollower::begin_attempt(const Workload& workload) {
+bool LogFollower::begin_attempt() {
   if (attempt_ != 0) return true;
-  attempt_ = wanted_.attempt.value_or(from_.attempt != 0 ? from_.attempt : workload.attempt_count);
+  attempt_ = wanted_.attempt.value_or(from_.attempt != 0 ? from_.attempt : subject_.attempt_count);
   sources_.clear();
   return attempt_ != 0;
 }
 
-// Replicas come while an attempt runs; their folders come a little later still.
-void LogFollower::open_sources(const Workload& workload) {
-  const Attempt* attempt = find_attempt(workload, attempt_);
-  auto count = static_cast<int32_t>(attempt == nullptr ? 0 : attempt->replicas.size());
-  for (int32_t replica = 0; replica < count; ++replica) {
+// Replicas come while an attempt runs.
+void LogFollower::open_sources() {
+  for (ReplicaIndex index : replicas_on_disk(world_.facts.data_folder, wanted_.workload, {attempt_})) {
+    int32_t replica = index.value;
     if (wanted_.replica && *wanted_.replica != replica) continue;
     if (std::ranges::find(sources_, replica, &Source::replica) != sources_.end()) continue;
     LogRequest request;
@@ -141,7 +148,7 @@ void LogFollower::open_sources(const Workload& workload) {
     if (wanted_.since) request.since_us = wanted_.since->us;
     if (wanted_.tail) request.tail = *wanted_.tail;
     if (auto cursor = from_.cursors.find(replica); cursor != from_.cursors.end()) request.cursor = cursor->second;
-    ReplicaKey key{workload.id, {attempt_}, {replica}};
+    ReplicaKey key{wanted_.workload, {attempt_}, index};
     Result<LogReader> reader = LogReader::open(world_.facts.data_folder, key, request);
     if (reader) sources_.push_back({replica, std::move(*reader)});
   }
@@ -186,12 +193,11 @@ void LogFollower::send(std::vector<Line> lines) {
   }
 }
 
-void LogFollower::send_state(const State& state, const Workload& workload, std::string_view type) {
+void LogFollower::send_state(std::string_view type) {
   if (!is_events()) return;
-  wire::LogState now = log_state_of(state, workload);
-  if (type == "state" && told_ == now) return;
-  stream_.send({.id = {}, .type = std::string(type), .data = write_json(wire::write(now))});
-  told_ = now;
+  if (type == "state" && told_ == subject_.now) return;
+  stream_.send({.id = {}, .type = std::string(type), .data = write_json(wire::write(subject_.now))});
+  told_ = subject_.now;
 }
 
 std::string LogFollower::place() const {

@@ -7,6 +7,7 @@
 
 #include "api/operations.h"
 #include "engine/local/log_reader.h"
+#include "server/handlers/log_subject.h"
 #include "server/handlers/world.h"
 
 namespace moulin {
@@ -22,7 +23,8 @@ class LogFollower : public std::enable_shared_from_this<LogFollower> {
   };
   static Result<Place> parse_place(std::string_view text);
 
-  LogFollower(World& world, wire::ReadWorkloadLogs wanted, EventStream stream, Place from);
+  // `subject` as of now; a later state replaces it as long as there is one.
+  LogFollower(World& world, wire::ReadWorkloadLogs wanted, EventStream stream, LogSubject subject, Place from);
   void start();
 
  private:
@@ -39,17 +41,20 @@ class LogFollower : public std::enable_shared_from_this<LogFollower> {
   void again_soon();
   void again_later();
   void round();
-  bool begin_attempt(const Workload& workload);
-  void open_sources(const Workload& workload);
+  void look_at_workload();
+  bool begin_attempt();
+  bool is_over() const { return attempt_ < subject_.attempt_count || subject_.newest_over; }
+  void open_sources();
   bool read_round();
   void send(std::vector<Line> lines);
-  void send_state(const State& state, const Workload& workload, std::string_view type);
+  void send_state(std::string_view type);
   std::string place() const;
   bool is_events() const { return wanted_.format == wire::LogFormat::kEvents; }
 
   World& world_;
   const wire::ReadWorkloadLogs wanted_;
   EventStream stream_;
+  LogSubject subject_;
   Place from_;
   int32_t attempt_ = 0;  // being read; 0: none yet
   std::vector<Source> sources_;

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "server/handlers/testing.h"
+#include "server/recovery.h"
 
 namespace moulin::testing {
 namespace {
@@ -56,6 +57,21 @@ class Logs {
   std::unique_ptr<LogWriter> out_;
   int64_t time_ = 1'700'000'000'000'000;
 };
+
+// What the core does an hour after a workload has finished.
+void forget(TestServer& test, const std::string& id) {
+  test.server.reset();
+  {
+    auto journal = SqliteJournal::open(test.folder / "data/journal.db", {}).value();
+    WorkloadId workload{parse_id(WorkloadTag::kPrefix, id).value()};
+    Event event{
+        .at = recover_core(*journal).value().state().now, .actor = {}, .body = event::WorkloadForgotten{workload}};
+    JournalRecord record{
+        .time = event.at, .type = event_type(event.body), .workload = workload, .bytes = encode_event(event)};
+    REQUIRE(journal->append({record}).has_value());
+  }
+  test.restart();
+}
 
 std::string lines_of(const std::vector<StreamEvent>& events) {
   std::string lines;
@@ -141,6 +157,38 @@ TEST_CASE("the tail of a log as bare lines, and a workload that never wrote") {
   CHECK(test.client().send({.path = "/api/v1/workloads/" + id + "/logs", .query = {{"attempt", "2"}}}).value().status ==
         404);
   CHECK(test.client().send({.path = "/api/v1/workloads/w-0000000000000/logs"}).value().status == 404);
+}
+
+TEST_CASE("the logs of a workload that left the memory long ago, and of one whose logs were removed") {
+  TestServer test;
+  std::string id = test.submit("1");
+  ReplicaLaunch launch = test.engine->await_starts(1)[0];
+  test.engine->report_started(launch);
+  Logs(test, launch.key).add("kept\n");
+  test.engine->report_exited(launch, 3);
+  HttpCall call{.path = "/api/v1/workloads/" + id + "/logs", .query = {{"follow", "true"}, {"format", "events"}}};
+  CHECK(lines_of(read(test, call, [](const auto&) { return false; })) == "kept;");
+  forget(test, id);
+  CHECK(test.client().send({.path = "/api/v1/workloads/" + id}).value().status == 404);
+
+  std::vector<StreamEvent> events = read(test, call, [](const auto&) { return false; });
+  CHECK(lines_of(events) == "kept;");
+  CHECK(events.back().type == "end");
+  Json end = parse_json(events.back().data).value();
+  CHECK(test.contract.complaint("LogState", end) == "");
+  CHECK(end.find("state")->string() == "failed");
+  CHECK(end.find("outcome")->string() == "failed");
+  call.query = {};
+  CHECK(test.client().send(call).value().body == "kept\n");
+  call.query = {{"attempt", "2"}};
+  CHECK(test.problem(call, 404).find("title") != nullptr);
+
+  std::filesystem::remove_all(test.folder / "data/attempts/" + to_text(launch.key.workload));
+  call.query = {};
+  std::string refused = test.client().send(call).value().body;
+  CHECK(refused.contains("were removed"));
+  CHECK(refused.contains("30d"));
+  CHECK(refused.contains("50GiB"));
 }
 
 }  // namespace moulin::testing

@@ -89,7 +89,7 @@ class TestServer {
  private:
   void start() {
     auto made = Server::start({.data_folder = folder / "data", .version = "test", .boot_id = "boot"},
-                              [this](const DataFolder& data, ServerLog&) { return parts(data); });
+                              [this](const DataFolder& data, const Installation&, ServerLog&) { return parts(data); });
     MOULIN_CHECK(made.has_value(), made ? "" : made.error().to_text());
     server = std::move(*made);
   }

@@ -13,6 +13,7 @@
 #include "boundary/clock.h"
 #include "boundary/gpus.h"
 #include "boundary/journal.h"
+#include "engine/local/old_attempts.h"
 #include "server/event_hub.h"
 #include "server/pulse.h"
 #include "server/reactor.h"
@@ -28,6 +29,7 @@ struct ServerFacts {
   Instant started;
   GpuInventory inventory;
   bool isolates_users = false;
+  LogsKept logs_kept{};
   std::vector<std::string> notes;
 };
 

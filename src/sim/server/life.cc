@@ -53,7 +53,7 @@ class Life::EngineView final : public Engine {
     life_.site_.watcher.asked_release(key, token);
     life_.site_.machine.release(key, token);
   }
-  std::vector<HeldReplica> list() override { return life_.site_.machine.list(); }
+  Held list() override { return {.replicas = life_.site_.machine.list()}; }
   bool is_ours(int64_t) const override { return false; }
 
  private:

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "shim/files.h"
 #include "sim/server/trial.h"
 
 namespace moulin::sim {
@@ -166,7 +167,7 @@ class Runner {
 // A line for each run: the arguments, and after '#' what it found.
 Result<std::vector<RunOptions>> read_list(const std::string& path) {
   std::vector<RunOptions> runs;
-  for (std::string_view line : split(TRY(read_file(path, 1 << 20)), '\n')) {
+  for (std::string_view line : split(TRY(read_file_at(path, mebibytes(1))), '\n')) {
     line = line.substr(0, line.find('#'));
     std::vector<std::string> words;
     for (std::string_view word : split(line, ' '))

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "shim/files.h"
 
 namespace moulin::sim {
 
@@ -46,7 +47,7 @@ Users::Users(Site& site, uint64_t seed, int64_t count) : site_(site), rng_(seed 
 
 std::string Users::token_of(const std::string& user) {
   if (user == "admin") {
-    Result<std::string> text = read_file(site_.data_folder + "/admin.token", 1'000);
+    Result<std::string> text = read_file_at(site_.data_folder + "/admin.token", kibibytes(1));
     if (!text) return "";
     if (text->ends_with('\n')) text->pop_back();
     return *text;

@@ -35,8 +35,7 @@ void move(Attempt& attempt, AttemptState next) {
 Replica* live_replica(Workload& workload, const ReplicaKey& key) {
   Attempt* attempt = workload.live();
   if (attempt == nullptr || attempt->number != key.attempt) return nullptr;
-  auto index = static_cast<size_t>(key.replica.value);
-  return index < attempt->replicas.size() ? &attempt->replicas[index] : nullptr;
+  return attempt->replica(key.replica);
 }
 
 Replica& replica_of(Workload& workload, const ReplicaKey& key) {
@@ -47,11 +46,36 @@ Replica& replica_of(Workload& workload, const ReplicaKey& key) {
 
 void add_replicas(Attempt& attempt, const std::vector<ReplicaPlacement>& placements, Instant at) {
   for (const ReplicaPlacement& placement : placements) {
-    MOULIN_CHECK(placement.replica.value == static_cast<int32_t>(attempt.replicas.size()),
-                 "replicas are numbered in order");
+    MOULIN_CHECK(placement.replica == attempt.next_replica(), "replicas are numbered in order");
     attempt.replicas.push_back(
         {.index = placement.replica, .placement = placement.placement, .placed = at, .exit = {}, .usage = {}});
   }
+}
+
+void drop(DroppedReplicas& dropped, const Replica& replica, Instant checkpointed) {
+  ++dropped.count;
+  dropped.held += gpu_time(replica.placement.gpu_total(), replica.ended - replica.placed);
+  Instant unsaved_from = std::max(replica.placed, checkpointed);
+  if (replica.ended > unsaved_from)
+    dropped.unsaved += gpu_time(replica.placement.gpu_total(), replica.ended - unsaved_from);
+  dropped.gpu_active += replica.usage.gpu_active;
+}
+
+// The last replica stays, so that numbers go on from it.
+void drop_ended(Attempt& attempt, Kind kind) {
+  ReplicaIndex last{attempt.next_replica().value - 1};
+  auto counts_no_more = [&](const Replica& replica) {
+    return replica.state == ReplicaState::kExited && (replica.end_asked || kind == Kind::kService) &&
+           replica.index != last;
+  };
+  auto surplus = std::ranges::count_if(attempt.replicas, counts_no_more) - kEndedReplicasKept;
+  if (surplus <= 0) return;
+  std::erase_if(attempt.replicas, [&](const Replica& replica) {
+    if (surplus == 0 || !counts_no_more(replica)) return false;
+    --surplus;
+    drop(attempt.dropped, replica, attempt.checkpointed);
+    return true;
+  });
 }
 
 // A pass does not look at who is in back-off, so that is noted here.
@@ -65,7 +89,7 @@ void note_back_off(Workload& workload) {
 }
 
 GpuTime held_by(const Attempt& attempt) {
-  GpuTime held;
+  GpuTime held = attempt.dropped.held;
   for (const Replica& replica : attempt.replicas) {
     held += gpu_time(replica.placement.gpu_total(), replica.ended - replica.placed);
   }
@@ -102,6 +126,7 @@ void fold_workload(State& state, const event::AttemptStarted& event, Instant at)
 void fold_workload(State& state, const event::ReplicasAdded& event, Instant at) {
   Workload& workload = changed(state, event.workload);
   move(state, workload, WorkloadStep::kReplicasAdded, WorkloadState::kRunning, at);
+  drop_ended(live_attempt(workload, event.attempt), workload.spec.kind);
   add_replicas(live_attempt(workload, event.attempt), event.replicas, at);
 }
 
@@ -122,7 +147,9 @@ void fold_workload(State& state, const event::AttemptRan& event, Instant at) {
 }
 
 void fold_workload(State& state, const event::CheckpointWritten& event, Instant at) {
-  live_attempt(changed(state, event.key.workload), event.key.attempt).checkpointed = at;
+  Attempt& attempt = live_attempt(changed(state, event.key.workload), event.key.attempt);
+  attempt.checkpointed = at;
+  attempt.dropped.unsaved = {};
 }
 
 void fold_workload(State& state, const event::UsageRecorded& event, Instant) {
@@ -137,6 +164,8 @@ void fold_workload(State& state, const event::EndAsked& event, Instant at) {
   attempt.intent = event.intent;
   attempt.cause = event.cause;
   attempt.evicted_for = event.beneficiary;
+  attempt.leaves_by = event.leaves_by;
+  workload.pause_wanted = event.then_pause;
   // Who was being moved and now ends for good needs its next place no more.
   if (event.intent > Intent::kPreempt) state.claims.erase(event.workload);
   move(state, workload, WorkloadStep::kEndAsked, WorkloadState::kStopping, at);
@@ -146,12 +175,14 @@ void fold_workload(State& state, const event::ReplicaEndAsked& event, Instant) {
   Replica& replica = replica_of(changed(state, event.key.workload), event.key);
   replica.end_asked = true;
   replica.cause = event.cause;
+  replica.leaves_by = event.leaves_by;
 }
 
 void fold_workload(State& state, const event::ReplicaEnded& event, Instant at) {
   Workload& workload = changed(state, event.key.workload);
   Replica& replica = replica_of(workload, event.key);
   MOULIN_CHECK(may_follow(replica.state, ReplicaState::kExited));
+  workload.live()->crashes = event.crashes;
   replica.state = ReplicaState::kExited;
   replica.exit = event.exit;
   replica.usage = event.usage;
@@ -171,10 +202,14 @@ void fold_workload(State& state, const event::AttemptEnded& event, Instant at) {
   attempt.lost = event.lost;
   workload.held += attempt.held;
   workload.lost += event.lost;
+  workload.gpu_active += attempt.dropped.gpu_active;
   for (const Replica& replica : attempt.replicas) workload.gpu_active += replica.usage.gpu_active;
   if (attempt.running_since != Instant{}) workload.ran += at - attempt.running_since;
   workload.eligible_from = event.eligible_from;
+  if (event.ran_well) workload.retries = 0;
   if (event.counts_as_retry) ++workload.retries;
+  workload.pause_wanted = false;
+  if (event.next == WorkloadState::kPaused) state.claims.erase(event.workload);
   if (event.outcome == Outcome::kPreempted) {
     ++workload.preemptions;
     workload.evicted_by = attempt.evicted_for;
@@ -203,8 +238,17 @@ void fold_workload(State& state, const event::WorkloadForgotten& event, Instant)
   state.workloads.erase(event.workload);
 }
 
-// Recorded for people; they change nothing.
-void fold_workload(State&, const event::StaleReported&, Instant) {}
+void fold_workload(State& state, const event::PauseAsked& event, Instant) {
+  Workload& workload = changed(state, event.workload);
+  MOULIN_CHECK(workload.state == WorkloadState::kStopping, "a pause that is wanted for later");
+  workload.pause_wanted = true;
+}
+
+// Recorded for people; but for their rate they change nothing.
+void fold_workload(State& state, const event::StaleReported& event, Instant at) {
+  if (event.of_minute == 0) return;
+  state.stale_rate = {.since = event.of_minute == 1 ? at : state.stale_rate.since, .count = event.of_minute};
+}
 void fold_workload(State&, const event::StrangerEndAsked&, Instant) {}
 
 void fold_workload(State& state, const event::BackOffEnded& event, Instant) {

@@ -21,6 +21,7 @@ void fold_workload(State& state, const event::WorkloadStopped& event, Instant at
 void fold_workload(State& state, const event::WorkloadPaused& event, Instant at);
 void fold_workload(State& state, const event::WorkloadResumed& event, Instant at);
 void fold_workload(State& state, const event::WorkloadForgotten& event, Instant at);
+void fold_workload(State& state, const event::PauseAsked& event, Instant at);
 void fold_workload(State& state, const event::StaleReported& event, Instant at);
 void fold_workload(State& state, const event::StrangerEndAsked& event, Instant at);
 void fold_workload(State& state, const event::BackOffEnded& event, Instant at);

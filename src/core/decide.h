@@ -30,6 +30,8 @@ inline constexpr size_t kSubmitMax = 10'000;
 inline constexpr size_t kTickMax = 1'000;
 // Unfinished workloads in all; a Submit beyond is refused.
 inline constexpr size_t kWorkloadsMax = 1'000'000;
+// Stale reports that are recorded in one minute; those beyond are dropped.
+inline constexpr int64_t kStaleMost = 60;
 // An idempotency key is kept for this long.
 inline constexpr Duration kRequestKept = hours(24);
 inline constexpr size_t kRequestKeyBytesMax = 200;

@@ -35,7 +35,7 @@ Status add_replicas(Case& c, const Workload& workload, const command::Start& com
   if (workload.state != WorkloadState::kRunning) return no_longer("no longer running", workload.id);
   if (workload.eligible_from > c.at()) return no_longer("still in its back-off", workload.id);
   const Attempt& attempt = *workload.live();
-  if (!numbered_from(command.item.replicas, static_cast<int32_t>(attempt.replicas.size())))
+  if (!numbered_from(command.item.replicas, attempt.next_replica().value))
     return no_longer("its replicas changed", workload.id);
   c.happens(
       event::ReplicasAdded{.workload = workload.id, .attempt = attempt.number, .replicas = command.item.replicas});
@@ -45,20 +45,17 @@ Status add_replicas(Case& c, const Workload& workload, const command::Start& com
 // Only replicas above the minimum may end alone.
 Status check_surplus(const Workload& victim, const std::vector<ReplicaIndex>& replicas) {
   if (victim.state != WorkloadState::kRunning) return no_longer("its replicas changed", victim.id);
-  std::set<size_t> leaving;
+  std::set<ReplicaIndex> leaving;
   const Attempt& attempt = *victim.live();
   for (ReplicaIndex index : replicas) {
-    auto at = static_cast<size_t>(index.value);
-    if (index.value < 0 || at >= attempt.replicas.size()) return no_longer("its replicas changed", victim.id);
-    if (attempt.replicas[at].state == ReplicaState::kExited) return no_longer("the replica has ended", victim.id);
-    leaving.insert(at);
+    const Replica* replica = attempt.replica(index);
+    if (replica == nullptr) return no_longer("its replicas changed", victim.id);
+    if (replica->state == ReplicaState::kExited) return no_longer("the replica has ended", victim.id);
+    leaving.insert(index);
   }
-  int64_t staying = 0;
-  for (size_t i = 0; i < attempt.replicas.size(); ++i) {
-    const Replica& replica = attempt.replicas[i];
-    bool stays = replica.state != ReplicaState::kExited && !replica.end_asked && !leaving.contains(i);
-    staying += stays ? 1 : 0;
-  }
+  auto staying = std::ranges::count_if(attempt.replicas, [&](const Replica& replica) {
+    return replica.state != ReplicaState::kExited && !replica.end_asked && !leaving.contains(replica.index);
+  });
   if (staying >= victim.spec.replicas.min) return {};
   return no_longer("fewer than its minimum of replicas would be left", victim.id);
 }
@@ -81,11 +78,12 @@ void evict(Case& c, const EvictItem& item) {
   if (item.replicas.empty()) return ask_end(c, victim, Intent::kPreempt, item.cause, item.beneficiary);
   const Attempt& attempt = *victim.live();
   for (ReplicaIndex index : item.replicas) {
-    if (attempt.replicas[static_cast<size_t>(index.value)].end_asked) continue;
+    if (attempt.replica(index)->end_asked) continue;
     c.happens(event::ReplicaEndAsked{.key = {victim.id, attempt.number, index},
                                      .cause = item.cause,
                                      .beneficiary = item.beneficiary,
-                                     .grace = victim.spec.grace});
+                                     .grace = victim.spec.grace,
+                                     .leaves_by = c.at() + victim.spec.grace});
   }
 }
 

@@ -18,13 +18,17 @@ Reported reported(const State& state, const ReplicaKey& key, const std::string& 
   const Workload* workload = state.workload(key.workload);
   const Attempt* attempt = workload == nullptr ? nullptr : workload->live();
   if (attempt == nullptr || attempt->number != key.attempt || attempt->token != token) return {};
-  auto index = static_cast<size_t>(key.replica.value);
-  if (key.replica.value < 0 || index >= attempt->replicas.size()) return {};
-  return {workload, attempt, &attempt->replicas[index]};
+  return {workload, attempt, attempt->replica(key.replica)};
 }
 
+// At most kStaleMost a minute are recorded: an engine that goes on about the dead must
+// not fill the journal.
 void stale(Case& c, const ReplicaKey& key, std::string_view what) {
-  c.happens(event::StaleReported{.key = key, .what = std::string(what)});
+  const StaleRate& rate = c.state().stale_rate;
+  bool same_minute = c.at() < rate.since + minutes(1);
+  if (same_minute && rate.count >= kStaleMost) return;
+  int64_t of_minute = same_minute ? rate.count + 1 : 1;
+  c.happens(event::StaleReported{.key = key, .what = std::string(what), .of_minute = of_minute});
 }
 
 void take(Case& c, const ReplicaStarted& report) {
@@ -33,14 +37,11 @@ void take(Case& c, const ReplicaStarted& report) {
   if (about.replica->state != ReplicaState::kPlaced) return;
   c.happens(event::ReplicaRan{.key = report.key, .pid = report.pid});
   Attempt attempt = *about.attempt;
-  attempt.replicas[static_cast<size_t>(report.key.replica.value)].state = ReplicaState::kRunning;
+  attempt.replica(report.key.replica)->state = ReplicaState::kRunning;
   if (is_up(*about.workload, attempt)) {
     c.happens(event::AttemptRan{.workload = report.key.workload, .attempt = report.key.attempt});
   }
 }
-
-// Readiness is about ports, which workloads cannot declare yet.
-void take(Case&, const ReplicaReady&) {}
 
 void take(Case& c, const CheckpointSeen& report) {
   Reported about = reported(c.state(), report.key, report.token);

@@ -90,13 +90,16 @@ void ask_end(Case& c, const Workload& workload, Intent intent, Cause cause, Work
   const Attempt* attempt = workload.live();
   MOULIN_CHECK(attempt != nullptr, "nothing to end");
   if (intent <= attempt->intent) return;
+  bool paused_before = attempt->intent == Intent::kPause || workload.pause_wanted;
   c.happens(event::EndAsked{.workload = workload.id,
                             .attempt = attempt->number,
                             .intent = intent,
                             .cause = cause,
                             .beneficiary = beneficiary,
                             .by = c.actor().user,
-                            .grace = workload.spec.grace});
+                            .grace = workload.spec.grace,
+                            .leaves_by = c.at() + workload.spec.grace,
+                            .then_pause = paused_before && intent < Intent::kStop});
 }
 
 Status judge(Case& c, const command::Submit& command) {
@@ -151,11 +154,17 @@ Status judge(Case& c, const command::Pause& command) {
     c.happens(event::WorkloadPaused{.workload = workload.id, .by = c.actor().user});
     return {};
   }
-  if (workload.live()->intent == Intent::kPause) return {};
-  if (workload.live()->intent > Intent::kPause) {
-    return wrong_state(workload, "pause", "try again when it waits or has ended");
+  const Attempt& attempt = *workload.live();
+  if (attempt.intent == Intent::kPause || workload.pause_wanted) return {};
+  if (attempt.intent == Intent::kNone) {
+    ask_end(c, workload, Intent::kPause, Cause::kNone);
+    return {};
   }
-  ask_end(c, workload, Intent::kPause, Cause::kNone);
+  // Nothing comes after a stop, or after the end of the time it may run.
+  bool for_good = attempt.intent == Intent::kStop || attempt.cause == Cause::kLimit;
+  if (for_good)
+    return wrong_state(workload, "pause", "nothing: it ends for good; submit it again if it should run again");
+  c.happens(event::PauseAsked{.workload = workload.id, .by = c.actor().user});
   return {};
 }
 

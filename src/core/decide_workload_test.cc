@@ -120,7 +120,7 @@ constexpr std::string_view kOver = "replica_ended attempt_ended";
 const std::array kTable = std::to_array<Row>({
   // waiting, starting, running, pausing, preempting, failing, stopping, paused, succeeded, failed, stopped, back_off
   {"stop",       {kStopped, kAsked, kAsked, kAsked, kAsked, kAsked, kSo, kStopped, kNo, kNo, kSo, kStopped}},
-  {"pause",      {kPaused, kAsked, kAsked, kSo, kNo, kNo, kNo, kSo, kNo, kNo, kNo, kPaused}},
+  {"pause",      {kPaused, kAsked, kAsked, kSo, "pause_asked", kNo, kNo, kSo, kNo, kNo, kNo, kPaused}},
   {"resume",     {kNo, kNo, kNo, kNo, kNo, kNo, kNo, "workload_resumed", kNo, kNo, kNo, kNo}},
   {"start",      {"attempt_started", kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo}},
   {"grow",       {kNo, kNo, "replicas_added", kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo}},
@@ -194,6 +194,90 @@ TEST_CASE("a stronger intent replaces a weaker one and never the reverse") {
       CHECK(cluster.workload(id).live()->intent == std::max(first, second));
     }
   }
+}
+
+TEST_CASE("what was asked for while it ends decides where it goes") {
+  using S = WorkloadState;
+  // Rows: asked for first. Columns: asked for next: pause, preempt, fail, stop.
+  struct Ends {
+    Intent first;
+    std::array<S, 4> then;
+  };
+  const std::array second{Intent::kPause, Intent::kPreempt, Intent::kFail, Intent::kStop};
+  const std::array table = std::to_array<Ends>({
+      {Intent::kPause, {S::kPaused, S::kPaused, S::kFailed, S::kStopped}},
+      {Intent::kPreempt, {S::kPaused, S::kWaiting, S::kFailed, S::kStopped}},
+      {Intent::kFail, {S::kFailed, S::kFailed, S::kFailed, S::kStopped}},
+      {Intent::kStop, {S::kStopped, S::kStopped, S::kStopped, S::kStopped}},
+  });
+  for (const Ends& row : table) {
+    for (size_t i = 0; i < second.size(); ++i) {
+      TestCluster cluster;
+      WorkloadId id = cluster.submit(elastic_spec());
+      cluster.run(id);
+      ask(cluster, id, row.first);
+      CommandBody next = command::Tick{};
+      if (second[i] == Intent::kPause) next = command::Pause{id};
+      if (second[i] == Intent::kStop) next = command::Stop{id};
+      if (second[i] == Intent::kPreempt)
+        next = command::Evict{.evictions = {{.victim = id, .replicas = {}, .cause = Cause::kDrain}}, .claim = {}};
+      if (second[i] == Intent::kFail) cluster.now = cluster.now + hours(8);
+      cluster.outcome(next);  // some are refused: the first wish stands
+      cluster.end(id, {.signal = 15});
+      CAPTURE(to_text(row.first));
+      CAPTURE(to_text(second[i]));
+      CHECK(to_text(cluster.workload(id).state) == to_text(row.then[i]));
+      CHECK_FALSE(cluster.workload(id).pause_wanted);
+      CHECK(cluster.core.state().claims.empty());
+    }
+  }
+}
+
+TEST_CASE("a pause that was asked for survives all that is stronger, but a stop") {
+  TestCluster cluster;
+  WorkloadSpec spec = TestCluster::make_spec("gang");
+  spec.replicas = {.min = 2, .max = 2};
+  WorkloadId id = cluster.submit(spec);
+  cluster.run(id, 2);
+  SUBCASE("a lost member, then the pause") {
+    Exit gone{.vanished = true};
+    cluster.must(cluster.exited(id, 0, gone));
+    CHECK(cluster.outcome(command::Pause{id}) == std::vector<std::string>{"pause_asked"});
+    CHECK(cluster.outcome(command::Pause{id}).empty());
+    cluster.end(id, {.signal = 15});
+    CHECK(cluster.workload(id).state == WorkloadState::kPaused);
+    CHECK(cluster.workload(id).eligible_from == Instant{});
+    cluster.must(command::Resume{id});
+    CHECK(cluster.workload(id).state == WorkloadState::kWaiting);
+  }
+  SUBCASE("preempted, paused, and its node drains") {
+    ask(cluster, id, Intent::kPreempt);
+    cluster.must(command::Pause{id});
+    ask(cluster, id, Intent::kPreempt);
+    cluster.end(id, {.code = 0});
+    CHECK(cluster.workload(id).state == WorkloadState::kPaused);
+    CHECK(cluster.workload(id).attempts.back().outcome == Outcome::kPreempted);
+    CHECK(cluster.workload(id).preemptions == 1);
+  }
+  SUBCASE("preempted, paused, stopped") {
+    ask(cluster, id, Intent::kPreempt);
+    cluster.must(command::Pause{id});
+    cluster.must(command::Stop{id});
+    cluster.end(id, {.code = 0});
+    CHECK(cluster.workload(id).state == WorkloadState::kStopped);
+  }
+}
+
+TEST_CASE("stale reports beyond the most of a minute are dropped") {
+  TestCluster cluster;
+  auto late = [&] { return cluster.must(cluster.exited({77}, 0, {.code = 0})).size(); };
+  for (int64_t i = 0; i < kStaleMost; ++i) CHECK(late() == 1);
+  CHECK(late() == 0);
+  cluster.now = cluster.now + seconds(59);
+  CHECK(late() == 0);
+  cluster.now = cluster.now + seconds(1);
+  for (int64_t i = 0; i < kStaleMost; ++i) CHECK(late() == 1);
+  CHECK(late() == 0);
 }
 
 TEST_CASE("only surplus replicas are evicted alone, and each once") {

@@ -13,8 +13,10 @@ bool all_exited(const Attempt& attempt) {
                              [](const Replica& replica) { return replica.state == ReplicaState::kExited; });
 }
 
+// A surplus replica that was asked to end says nothing about its attempt.
 bool any(const Attempt& attempt, bool Exit::* flag) {
-  return std::ranges::any_of(attempt.replicas, [flag](const Replica& replica) { return replica.exit.*flag; });
+  return std::ranges::any_of(attempt.replicas,
+                             [flag](const Replica& replica) { return !replica.end_asked && replica.exit.*flag; });
 }
 
 // A surplus replica that was asked to end does not count for the outcome.
@@ -43,19 +45,49 @@ bool breaks_gang(const Workload& workload, const Attempt& attempt, const Replica
   return !replica.exit.vanished || sound_members(attempt) < workload.spec.replicas.min;
 }
 
-bool is_rerun(const Workload& workload, Outcome outcome) {
+bool is_rerun(const Workload& workload, Outcome outcome, int64_t retries) {
   const Retry& retry = workload.spec.retry;
   bool wanted = outcome == Outcome::kNodeLost ? retry.on_node_lost : retry.on_failed;
-  return wanted && workload.retries < retry.max && workload.attempts.back().cause != Cause::kLimit;
+  return wanted && retries < retry.max && workload.attempts.back().cause != Cause::kLimit;
+}
+
+// Services alone: what a job did before it failed is no sign that it will not fail again.
+bool ran_well(const Workload& workload, Instant since, Instant now) {
+  return workload.spec.kind == Kind::kService && since != Instant{} && now - since >= kRanWell;
+}
+
+// What was asked to leave, or failed, and waits for another attempt: for ever, when
+// somebody asked for a pause meanwhile.
+Afterwards again(const Workload& workload, Afterwards after) {
+  if (!workload.pause_wanted) return after;
+  after.next = WorkloadState::kPaused;
+  after.eligible_from = {};
+  return after;
+}
+
+Afterwards after_failure(const Workload& workload, Outcome outcome, Instant now) {
+  bool well = ran_well(workload, workload.attempts.back().running_since, now);
+  int64_t retries = well ? 0 : workload.retries;
+  if (!is_rerun(workload, outcome, retries)) return {.next = WorkloadState::kFailed};
+  return again(workload, {.next = WorkloadState::kWaiting,
+                          .eligible_from = now + back_off(workload.spec.retry, retries),
+                          .counts_as_retry = true,
+                          .ran_well = well});
 }
 
 // A replica of a service that ended by itself: another takes its place after a pause. Never
 // at once: one that crashes for ever must not fill the state.
-Instant regrow_from(const Case& c, const Workload& workload, const Replica& replica) {
-  if (workload.spec.kind != Kind::kService || replica.end_asked) return {};
+event::ReplicaEnded with_regrowth(const Case& c, const Workload& workload, const Replica& replica,
+                                  event::ReplicaEnded ended) {
+  const Attempt& attempt = *workload.live();
+  ended.crashes = attempt.crashes;
+  if (workload.spec.kind != Kind::kService || replica.end_asked) return ended;
+  int64_t before = ran_well(workload, replica.started, c.at()) ? 0 : attempt.crashes;
   Retry retry = workload.spec.retry;
   retry.back_off = std::max(retry.back_off, seconds(1));
-  return c.at() + back_off(retry, std::ssize(workload.live()->replicas) - workload.spec.replicas.max);
+  ended.regrow_from = c.at() + back_off(retry, before);
+  ended.crashes = before + 1;
+  return ended;
 }
 
 }  // namespace
@@ -77,20 +109,16 @@ Afterwards afterwards(const Workload& workload, Outcome outcome, Instant now) {
     case Outcome::kSucceeded: return {.next = WorkloadState::kSucceeded};
     case Outcome::kStopped: return {.next = WorkloadState::kStopped};
     case Outcome::kPaused: return {.next = WorkloadState::kPaused};
-    case Outcome::kPreempted: return {.next = WorkloadState::kWaiting};
+    case Outcome::kPreempted: return again(workload, {.next = WorkloadState::kWaiting});
     case Outcome::kFailed:
-    case Outcome::kNodeLost:
-      if (!is_rerun(workload, outcome)) return {.next = WorkloadState::kFailed};
-      return {.next = WorkloadState::kWaiting,
-              .eligible_from = now + back_off(workload.spec.retry, workload.retries),
-              .counts_as_retry = true};
+    case Outcome::kNodeLost: return after_failure(workload, outcome, now);
     case Outcome::kNone: break;
   }
   MOULIN_UNREACHABLE();
 }
 
 GpuTime lost_work(const Attempt& attempt, Instant now) {
-  GpuTime lost;
+  GpuTime lost = attempt.dropped.unsaved;
   for (const Replica& replica : attempt.replicas) {
     Instant end = replica.state == ReplicaState::kExited && replica.ended != Instant{} ? replica.ended : now;
     Instant since = std::max(replica.placed, attempt.checkpointed);
@@ -114,9 +142,8 @@ bool is_up(const Workload& workload, const Attempt& attempt) {
 
 void end_replica(Case& c, const Workload& workload, const ReplicaExited& report) {
   Attempt attempt = *workload.live();
-  Replica& replica = attempt.replicas[static_cast<size_t>(report.key.replica.value)];
-  c.happens(event::ReplicaEnded{
-      .key = report.key, .exit = report.exit, .usage = report.usage, .regrow_from = regrow_from(c, workload, replica)});
+  Replica& replica = *attempt.replica(report.key.replica);
+  c.happens(with_regrowth(c, workload, replica, {.key = report.key, .exit = report.exit, .usage = report.usage}));
   replica.state = ReplicaState::kExited;
   replica.exit = report.exit;
   replica.ended = c.at();
@@ -131,7 +158,8 @@ void end_replica(Case& c, const Workload& workload, const ReplicaExited& report)
                                   .lost = again ? lost_work(attempt, c.at()) : GpuTime{},
                                   .next = after.next,
                                   .eligible_from = after.eligible_from,
-                                  .counts_as_retry = after.counts_as_retry});
+                                  .counts_as_retry = after.counts_as_retry,
+                                  .ran_well = after.ran_well});
     return;
   }
   if (breaks_gang(workload, attempt, replica)) return ask_end(c, workload, Intent::kFail, Cause::kGangBelowMinimum);

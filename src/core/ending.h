@@ -22,11 +22,16 @@ struct Afterwards {
   WorkloadState next = WorkloadState::kWaiting;
   Instant eligible_from{};
   bool counts_as_retry = false;
+  bool ran_well = false;
 };
 Afterwards afterwards(const Workload& workload, Outcome outcome, Instant now);
 
 // GPU held since the newest checkpoint, or since the start without one.
 GpuTime lost_work(const Attempt& attempt, Instant now);
+
+// Who has run for this long before it failed ran well: a service is then forgiven its
+// former reruns, and a replica of one its former crashes.
+inline constexpr Duration kRanWell = minutes(10);
 
 // The pause before rerun number `retries` + 1: doubled each time, at most an hour.
 Duration back_off(const Retry& retry, int64_t retries);

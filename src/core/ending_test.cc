@@ -234,6 +234,121 @@ TEST_CASE("a replica of a service is replaced after a pause that grows") {
   CHECK(cluster.workload(id).eligible_from == cluster.now + seconds(20));
 }
 
+TEST_CASE("crashes of a replica of a service are forgiven once one has run well") {
+  TestCluster cluster;
+  WorkloadSpec spec = TestCluster::make_spec("web");
+  spec.kind = Kind::kService;
+  spec.replicas = {.min = 2, .max = 2};
+  WorkloadId id = cluster.submit(spec);
+  cluster.run(id, 2);
+  auto crash_and_regrow = [&](int32_t replica) {
+    cluster.must(cluster.exited(id, replica, code(1)));
+    Duration pause = cluster.workload(id).eligible_from - cluster.now;
+    cluster.now = cluster.now + pause;
+    cluster.must(command::Tick{});
+    cluster.must(cluster.surplus_command(id, 1));
+    cluster.must(cluster.started(id, replica == 0 ? 2 : replica + 1));
+    return pause;
+  };
+  CHECK(crash_and_regrow(0) == seconds(10));
+  CHECK(crash_and_regrow(2) == seconds(20));
+  cluster.now = cluster.now + kRanWell - seconds(1);
+  CHECK(crash_and_regrow(3) == seconds(40));
+  cluster.now = cluster.now + kRanWell;
+  CHECK(crash_and_regrow(4) == seconds(10));
+  CHECK(crash_and_regrow(5) == seconds(20));
+}
+
+TEST_CASE("a service that ran well is forgiven its reruns, a job is not") {
+  for (Kind kind : {Kind::kService, Kind::kJob}) {
+    TestCluster cluster;
+    WorkloadSpec spec = TestCluster::make_spec("w");
+    spec.kind = kind;
+    spec.retry = {.on_failed = true, .max = 2, .back_off = seconds(10)};
+    WorkloadId id = cluster.submit(spec);
+    auto run_for = [&](Duration time) {
+      cluster.run(id);
+      cluster.now = cluster.now + time;
+      cluster.end(id, code(1));
+      Duration pause = cluster.workload(id).eligible_from - cluster.now;
+      if (cluster.workload(id).state != WorkloadState::kWaiting) return Duration{};
+      cluster.now = cluster.workload(id).eligible_from;
+      cluster.must(command::Tick{});
+      return pause;
+    };
+    bool service = kind == Kind::kService;
+    CHECK(run_for(seconds(1)) == seconds(10));
+    CHECK(run_for(kRanWell) == (service ? seconds(10) : seconds(20)));
+    CHECK(cluster.workload(id).retries == (service ? 1 : 2));
+    CHECK(run_for(kRanWell - seconds(1)) == (service ? seconds(20) : Duration{}));
+    CHECK((cluster.workload(id).state == WorkloadState::kFailed) == !service);
+    if (!service) continue;
+    CHECK(run_for(seconds(1)) == Duration{});
+    CHECK(cluster.workload(id).state == WorkloadState::kFailed);
+  }
+}
+
+TEST_CASE("a long elastic attempt lists a bounded number of replicas and forgets no GPU time") {
+  TestCluster cluster;
+  WorkloadSpec spec = TestCluster::make_spec("elastic");
+  spec.replicas = {.min = 1, .max = 2};
+  spec.checkpoints = true;
+  WorkloadId id = cluster.submit(spec);
+  cluster.run(id);
+  const int32_t rounds = 3 * static_cast<int32_t>(kEndedReplicasKept);
+  for (int32_t i = 1; i <= rounds; ++i) {
+    if (cluster.device % TestCluster::kDevices == 0) ++cluster.device;  // the first replica has that one
+    cluster.must(cluster.surplus_command(id, 1));
+    cluster.must(cluster.started(id, i));
+    cluster.now = cluster.now + seconds(1);
+    cluster.must(
+        command::Evict{.evictions = {{.victim = id, .replicas = {{i}}, .cause = Cause::kHigherClass}}, .claim = {}});
+    cluster.must(cluster.exited(id, i, code(0)));
+    // Those, the first, the one that ended last, and the new one.
+    CHECK(std::ssize(cluster.workload(id).live()->replicas) <= kEndedReplicasKept + 3);
+    if (i == rounds - 10)
+      cluster.must(command::TakeReport{CheckpointSeen{.key = cluster.key(id, 0), .token = "token"}});
+  }
+  const Attempt& attempt = *cluster.workload(id).live();
+  CHECK(attempt.next_replica().value == rounds + 1);
+  CHECK(attempt.replica({0}) != nullptr);
+  CHECK(attempt.replica({1}) == nullptr);
+  CHECK(cluster.outcome(cluster.exited(id, 1, code(0))) == std::vector<std::string>{"stale_reported"});
+  // Each of the others held one device for a second, and so did the first one all the while.
+  CHECK(lost_work(attempt, cluster.now) == GpuTime{2 * 10 * 1000 * 1000});
+  cluster.must(
+      command::Evict{.evictions = {{.victim = id, .replicas = {}, .cause = Cause::kHigherClass}}, .claim = {}});
+  cluster.end(id, code(0));
+  CHECK(cluster.workload(id).held == GpuTime{int64_t{2} * rounds * 1000 * 1000});
+  CHECK(cluster.workload(id).lost == GpuTime{2 * 10 * 1000 * 1000});
+}
+
+TEST_CASE("what a dropped replica held and never saved is lost with its attempt") {
+  TestCluster cluster;
+  WorkloadSpec spec = TestCluster::make_spec("web");
+  spec.kind = Kind::kService;
+  spec.replicas = {.min = 1, .max = 2};
+  spec.retry.back_off = {};
+  WorkloadId id = cluster.submit(spec);
+  cluster.run(id);
+  const int32_t rounds = static_cast<int32_t>(kEndedReplicasKept) + 50;
+  Instant began = cluster.now;
+  Duration held_by_others{};
+  for (int32_t i = 1; i <= rounds; ++i) {
+    if (cluster.device % TestCluster::kDevices == 0) ++cluster.device;
+    cluster.must(cluster.surplus_command(id, 1));
+    cluster.must(cluster.started(id, i));
+    cluster.now = cluster.now + kRanWell;
+    held_by_others += kRanWell;
+    cluster.must(cluster.exited(id, i, code(1)));
+    cluster.now = cluster.workload(id).eligible_from;
+    cluster.must(command::Tick{});
+  }
+  CHECK(cluster.workload(id).live()->dropped.count > 40);
+  Duration all = held_by_others + (cluster.now - began);
+  CHECK(lost_work(*cluster.workload(id).live(), cluster.now) == gpu_time(kWholeDevice, all));
+}
+
 TEST_CASE("the time and the GPU that an attempt held are added up") {
   TestCluster cluster;
   WorkloadId id = cluster.submit(TestCluster::make_spec("train"));

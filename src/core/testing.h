@@ -84,8 +84,8 @@ class TestCluster {
   command::Start surplus_command(WorkloadId id, int32_t count) {
     const Workload* workload = core.state().workload(id);
     bool any = workload != nullptr && !workload->attempts.empty();
-    auto first = any ? static_cast<int32_t>(workload->attempts.back().replicas.size()) : 0;
-    return {.item = {.workload = id, .replicas = places({first}, count), .surplus = true}, .identity = {}};
+    ReplicaIndex first = any ? workload->attempts.back().next_replica() : ReplicaIndex{0};
+    return {.item = {.workload = id, .replicas = places(first, count), .surplus = true}, .identity = {}};
   }
 
   const Workload& workload(WorkloadId id) const { return *core.state().workload(id); }
@@ -107,10 +107,9 @@ class TestCluster {
     for (int32_t i = 0; i < count; ++i) must(started(id, i));
   }
   void end(WorkloadId id, Exit exit) {
-    auto count = static_cast<int32_t>(workload(id).live()->replicas.size());
-    for (int32_t i = 0; i < count; ++i) {
-      if (workload(id).live()->replicas[static_cast<size_t>(i)].state != ReplicaState::kExited)
-        must(exited(id, i, exit));
+    const std::vector<Replica> replicas = workload(id).live()->replicas;
+    for (const Replica& replica : replicas) {
+      if (replica.state != ReplicaState::kExited) must(exited(id, replica.index.value, exit));
     }
   }
 

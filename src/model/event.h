@@ -328,6 +328,8 @@ struct EndAsked {
   WorkloadId beneficiary{};
   UserName by{};  // empty: Moulin
   Duration grace{};
+  Instant leaves_by{};      // the end of the grace
+  bool then_pause = false;  // somebody asked for a pause before, which stays wanted
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "workload", self.workload);
@@ -337,6 +339,8 @@ struct EndAsked {
     visit(5, "beneficiary", self.beneficiary);
     visit(6, "by", self.by);
     visit(7, "grace", self.grace);
+    visit(8, "leaves_by", self.leaves_by);
+    visit(9, "then_pause", self.then_pause);
   }
 };
 
@@ -347,12 +351,14 @@ struct ReplicaEndAsked {
   Cause cause = Cause::kNone;
   WorkloadId beneficiary{};
   Duration grace{};
+  Instant leaves_by{};
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "key", self.key);
     visit(2, "cause", self.cause);
     visit(3, "beneficiary", self.beneficiary);
     visit(4, "grace", self.grace);
+    visit(5, "leaves_by", self.leaves_by);
   }
 };
 
@@ -363,12 +369,14 @@ struct ReplicaEnded {
   Exit exit{};
   Usage usage{};
   Instant regrow_from{};  // of a service: no replica takes its place before this
+  int64_t crashes = 0;    // of a service: Attempt::crashes from now on
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "key", self.key);
     visit(2, "exit", self.exit);
     visit(3, "usage", self.usage);
     visit(4, "regrow_from", self.regrow_from);
+    visit(5, "crashes", self.crashes);
   }
 };
 
@@ -381,6 +389,7 @@ struct AttemptEnded {
   WorkloadState next = WorkloadState::kWaiting;
   Instant eligible_from{};  // when next is waiting: end of the back-off
   bool counts_as_retry = false;
+  bool ran_well = false;  // the reruns before it are forgiven
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "workload", self.workload);
@@ -390,6 +399,7 @@ struct AttemptEnded {
     visit(5, "next", self.next);
     visit(6, "eligible_from", self.eligible_from);
     visit(7, "counts_as_retry", self.counts_as_retry);
+    visit(8, "ran_well", self.ran_well);
   }
 };
 
@@ -443,10 +453,12 @@ struct StaleReported {
   MOULIN_EVENT(55, "stale_reported");
   ReplicaKey key{};
   std::string what{};
+  int64_t of_minute = 0;  // how many were recorded in this minute, with this one
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "key", self.key);
     visit(2, "what", self.what);
+    visit(3, "of_minute", self.of_minute);
   }
 };
 
@@ -459,6 +471,19 @@ struct StrangerEndAsked {
   static void describe(Self& self, Visit& visit) {
     visit(1, "key", self.key);
     visit(2, "token", self.token);
+  }
+};
+
+// A pause is wanted of a workload whose attempt is already asked to end for something
+// stronger: when it would wait again, it is paused.
+struct PauseAsked {
+  MOULIN_EVENT(58, "pause_asked");
+  WorkloadId workload{};
+  UserName by{};
+  template <class Self, class Visit>
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "workload", self.workload);
+    visit(2, "by", self.by);
   }
 };
 
@@ -523,8 +548,8 @@ using EventBody =
                  event::ReplicaRan, event::AttemptRan, event::CheckpointWritten, event::UsageRecorded, event::EndAsked,
                  event::ReplicaEndAsked, event::ReplicaEnded, event::AttemptEnded, event::WorkloadStopped,
                  event::WorkloadPaused, event::WorkloadResumed, event::WorkloadForgotten, event::StaleReported,
-                 event::StrangerEndAsked, event::BackOffEnded, event::ClaimMade, event::ClaimReleased,
-                 event::PassEnded>;
+                 event::StrangerEndAsked, event::BackOffEnded, event::ClaimMade, event::ClaimReleased, event::PassEnded,
+                 event::PauseAsked>;
 
 struct Event {
   Instant at{};      // of the command that caused it

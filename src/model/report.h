@@ -66,10 +66,6 @@ struct ReplicaStarted {
   std::string token;
   int64_t pid = 0;
 };
-struct ReplicaReady {
-  ReplicaKey key;
-  std::string token;
-};
 struct CheckpointSeen {
   ReplicaKey key;
   std::string token;
@@ -92,7 +88,6 @@ struct StrangerFound {
   std::string token;
   int64_t pid = 0;
 };
-using EngineReport =
-    std::variant<ReplicaStarted, ReplicaReady, CheckpointSeen, UsageMeasured, ReplicaExited, StrangerFound>;
+using EngineReport = std::variant<ReplicaStarted, CheckpointSeen, UsageMeasured, ReplicaExited, StrangerFound>;
 
 }  // namespace moulin

@@ -52,6 +52,17 @@ struct RememberedRequest {
   bool operator==(const RememberedRequest&) const = default;
 };
 
+// How many stale reports were recorded in the minute that began then.
+struct StaleRate {
+  Instant since{};
+  int64_t count = 0;
+  template <class Self, class Visit>
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "since", self.since);
+    visit(2, "count", self.count);
+  }
+};
+
 struct State {
   Sequence sequence{};  // the newest event in it
   Instant now{};        // of that event; never goes back
@@ -70,6 +81,7 @@ struct State {
   CowMap<WorkloadName, WorkloadId> names{};       // of the unfinished
   CowMap<WorkloadId, Cow<Claim>> claims{};        // by owner
   CowMap<RequestKey, Cow<RememberedRequest>> requests{};
+  StaleRate stale_rate{};
 
   const Workload* workload(WorkloadId id) const {
     const Cow<Workload>* found = workloads.find(id);
@@ -102,6 +114,7 @@ struct State {
     visit(14, "names", self.names);
     visit(15, "claims", self.claims);
     visit(16, "requests", self.requests);
+    visit(17, "stale_rate", self.stale_rate);
   }
 };
 

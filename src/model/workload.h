@@ -2,7 +2,9 @@
 // one table: core/transitions.h; the drawing is in docs/life_of_a_workload.md.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/grant.h"
@@ -34,13 +36,23 @@ inline constexpr auto kWords<ReplicaState> = std::to_array<std::string_view>({"p
 
 enum class Outcome { kNone, kSucceeded, kFailed, kPreempted, kPaused, kStopped, kNodeLost };
 template <>
-inline constexpr auto kWords<Outcome> = std::to_array<std::string_view>(
-    {"none", "succeeded", "failed", "preempted", "paused", "stopped", "node_lost"});
+inline constexpr auto kWords<Outcome> =
+    std::to_array<std::string_view>({"none", "succeeded", "failed", "preempted", "paused", "stopped", "node_lost"});
 
 // Why Moulin ended an attempt or a surplus replica.
 enum class Cause {
-  kNone, kHigherClass, kHigherPriority, kGuaranteeReclaim, kFairShareReclaim, kMove, kDrain, kUnhealthy,
-  kGangBelowMinimum, kLimit, kIdle, kBudget,
+  kNone,
+  kHigherClass,
+  kHigherPriority,
+  kGuaranteeReclaim,
+  kFairShareReclaim,
+  kMove,
+  kDrain,
+  kUnhealthy,
+  kGangBelowMinimum,
+  kLimit,
+  kIdle,
+  kBudget,
 };
 template <>
 inline constexpr auto kWords<Cause> = std::to_array<std::string_view>(
@@ -57,9 +69,14 @@ inline constexpr auto kWords<Intent> = std::to_array<std::string_view>({"none", 
 struct GpuTime {
   int64_t micro = 0;
   auto operator<=>(const GpuTime&) const = default;
-  GpuTime& operator+=(GpuTime other) { micro += other.micro; return *this; }
+  GpuTime& operator+=(GpuTime other) {
+    micro += other.micro;
+    return *this;
+  }
   template <class Self, class Visit>
-  static void describe(Self& self, Visit& visit) { visit(1, "micro", self.micro); }
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "micro", self.micro);
+  }
 };
 constexpr GpuTime gpu_time(Share share, Duration duration) { return {share.milli * (duration.us / 1000)}; }
 
@@ -67,12 +84,13 @@ struct Replica {
   ReplicaIndex index{};
   ReplicaState state = ReplicaState::kPlaced;
   Placement placement{};
-  Instant placed{};              // holds its placement from here ...
+  Instant placed{};  // holds its placement from here ...
   Instant started{};
-  Instant ended{};             // ... to here
+  Instant ended{};  // ... to here
   int64_t pid = 0;
   bool end_asked = false;      // a surplus replica that was asked to end
   Cause cause = Cause::kNone;  // of that
+  Instant leaves_by{};         // when asked to end: the end of its grace; 0: unknown
   Exit exit{};
   Usage usage{};
   template <class Self, class Visit>
@@ -88,27 +106,56 @@ struct Replica {
     visit(9, "cause", self.cause);
     visit(10, "exit", self.exit);
     visit(11, "usage", self.usage);
+    visit(12, "leaves_by", self.leaves_by);
   }
   bool operator==(const Replica&) const = default;
+};
+
+// What is left of ended replicas that an attempt no longer lists.
+struct DroppedReplicas {
+  int64_t count = 0;
+  GpuTime held{};
+  GpuTime unsaved{};  // of that: since the newest checkpoint
+  Duration gpu_active{};
+  template <class Self, class Visit>
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "count", self.count);
+    visit(2, "held", self.held);
+    visit(3, "unsaved", self.unsaved);
+    visit(4, "gpu_active", self.gpu_active);
+  }
+  bool operator==(const DroppedReplicas&) const = default;
 };
 
 struct Attempt {
   AttemptNumber number{};
   AttemptState state = AttemptState::kStarting;
-  Epoch epoch{};                   // in which it was started
-  std::string token{};             // proves that a process is of this attempt
-  int32_t rendezvous_port = 0;   // MASTER_PORT of a gang; 0: none
-  std::vector<Replica> replicas{}; // by index; elastic growth appends
-  Instant created{};               // when it was placed
-  Instant running_since{};       // 0: not all of its minimum have started
+  Epoch epoch{};                    // in which it was started
+  std::string token{};              // proves that a process is of this attempt
+  int32_t rendezvous_port = 0;      // MASTER_PORT of a gang; 0: none
+  std::vector<Replica> replicas{};  // in order of their index; growth appends, see kEndedReplicasKept
+  Instant created{};                // when it was placed
+  Instant running_since{};          // 0: not all of its minimum have started
   Instant ended{};
-  Instant checkpointed{};        // newest acknowledged checkpoint; 0: none
+  Instant checkpointed{};  // newest acknowledged checkpoint; 0: none
   Intent intent = Intent::kNone;
   Cause cause = Cause::kNone;
   WorkloadId evicted_for{};
   Outcome outcome = Outcome::kNone;
-  GpuTime held{};                // set when it ended
-  GpuTime lost{};                // held since the newest checkpoint, when preempted or lost
+  GpuTime held{};       // set when it ended
+  GpuTime lost{};       // held since the newest checkpoint, when preempted or lost
+  Instant leaves_by{};  // when asked to end: the end of the grace; 0: unknown
+  int64_t crashes = 0;  // of replicas of a service, since one last ran well: see ending.h
+  DroppedReplicas dropped{};
+
+  // nullptr: never placed, or dropped.
+  const Replica* replica(ReplicaIndex index) const {
+    auto found = std::ranges::lower_bound(replicas, index, {}, &Replica::index);
+    return found != replicas.end() && found->index == index ? &*found : nullptr;
+  }
+  Replica* replica(ReplicaIndex index) { return const_cast<Replica*>(std::as_const(*this).replica(index)); }
+  // The index of the next one: they are never used twice.
+  ReplicaIndex next_replica() const { return {replicas.empty() ? 0 : replicas.back().index.value + 1}; }
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
     visit(1, "number", self.number);
@@ -127,9 +174,17 @@ struct Attempt {
     visit(14, "outcome", self.outcome);
     visit(15, "held", self.held);
     visit(16, "lost", self.lost);
+    visit(17, "leaves_by", self.leaves_by);
+    visit(18, "crashes", self.crashes);
+    visit(19, "dropped", self.dropped);
   }
   bool operator==(const Attempt&) const = default;
 };
+
+// Ended replicas that count no more (surplus that was asked to end, predecessors of a
+// replica of a service) are listed up to this many, the newest; the others are dropped
+// when the attempt grows.
+inline constexpr int64_t kEndedReplicasKept = 100;
 
 enum class OriginKind { kUser, kArray };
 template <>
@@ -137,7 +192,7 @@ inline constexpr auto kWords<OriginKind> = std::to_array<std::string_view>({"use
 
 struct Origin {
   OriginKind kind = OriginKind::kUser;
-  std::string name{};    // of the array
+  std::string name{};  // of the array
   int64_t index = 0;   // MOULIN_ARRAY_INDEX
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
@@ -153,21 +208,22 @@ struct Workload {
   WorkloadSpec spec{};
   UserName owner{};
   Origin origin{};
-  Instant submitted{};                // kept over all attempts: the age
+  Instant submitted{};  // kept over all attempts: the age
   WorkloadState state = WorkloadState::kWaiting;
   Instant state_since{};
-  std::vector<Attempt> attempts{};    // the newest kAttemptsKept; the last may be live
+  std::vector<Attempt> attempts{};  // the newest kAttemptsKept; the last may be live
   int32_t attempt_count = 0;        // all of them
   int64_t retries = 0;              // reruns that counted
   Instant eligible_from{};          // back-off ends here
   Duration ran{};                   // running time of ended attempts
   int64_t preemptions = 0;
-  WorkloadId evicted_by{};          // a resumed workload stays behind the one that evicted it
-  GpuTime held{};                   // of ended attempts
+  WorkloadId evicted_by{};  // a resumed workload stays behind the one that evicted it
+  GpuTime held{};           // of ended attempts
   GpuTime lost{};
-  Duration gpu_active{};            // of ended attempts
+  Duration gpu_active{};                  // of ended attempts
   std::vector<ReasonCode> waiting_for{};  // what the last pass found; empty unless waiting
   Instant finished{};
+  bool pause_wanted = false;  // once the live attempt, asked to end for more, has ended
   const Attempt* live() const { return is_live(state) ? &attempts.back() : nullptr; }
   Attempt* live() { return is_live(state) ? &attempts.back() : nullptr; }
   template <class Self, class Visit>
@@ -191,6 +247,7 @@ struct Workload {
     visit(17, "gpu_active", self.gpu_active);
     visit(18, "waiting_for", self.waiting_for);
     visit(19, "finished", self.finished);
+    visit(20, "pause_wanted", self.pause_wanted);
   }
   bool operator==(const Workload&) const = default;
 };

@@ -30,6 +30,22 @@ size_t weight(const WorkloadSpec& spec) {
   return bytes;
 }
 
+// Elements run side by side: one file for all would be overwritten by each. The index takes
+// the place of kIndexMark, or else goes behind the name of the file: ckpt/a.pt, ckpt/a-7.pt.
+std::string path_of_element(std::string path, int64_t index) {
+  std::string number = std::to_string(index);
+  size_t mark = path.find(kIndexMark);
+  if (mark == std::string::npos) {
+    size_t name = path.rfind('/') + 1;  // npos + 1 is 0
+    size_t dot = path.rfind('.');
+    bool has_ending = dot != std::string::npos && dot > name;
+    return path.insert(has_ending ? dot : path.size(), "-" + number);
+  }
+  for (; mark != std::string::npos; mark = path.find(kIndexMark, mark + number.size()))
+    path.replace(mark, kIndexMark.size(), number);
+  return path;
+}
+
 }  // namespace
 
 Result<ArrayRange> read_array_range(const Json& value, std::string_view path) {
@@ -74,6 +90,9 @@ Result<std::vector<WorkloadElement>> expand_array(const WorkloadSpec& spec, Arra
     WorkloadElement& element = elements.emplace_back(
         WorkloadElement{spec, Origin{.kind = OriginKind::kArray, .name = spec.name, .index = index}});
     element.spec.name += "-" + std::to_string(index);
+    if (!spec.checkpoint_path.empty()) {
+      element.spec.checkpoint_path = path_of_element(spec.checkpoint_path, index);
+    }
     element.spec.environment.insert_or_assign("MOULIN_ARRAY_INDEX", std::to_string(index));
   }
   return elements;

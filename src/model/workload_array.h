@@ -17,6 +17,9 @@ struct ArrayRange {
   bool operator==(const ArrayRange&) const = default;
 };
 
+// Stands for the index of an element in a path.
+inline constexpr std::string_view kIndexMark = "{index}";
+
 // "0-99".
 Result<ArrayRange> read_array_range(const Json& value, std::string_view path);
 

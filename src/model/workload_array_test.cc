@@ -43,6 +43,20 @@ TEST_CASE("an array becomes its elements, in order") {
   CHECK(read("{run: x, array: 0-9999}").value().size() == 10'000);
 }
 
+TEST_CASE("each element of an array has a checkpoint of its own") {
+  auto path_of = [](const std::string& path) {
+    return read("{run: x, array: 8-10, checkpoint: {path: '" + path + "'}}").value().back().spec.checkpoint_path;
+  };
+  CHECK(path_of("ckpt") == "ckpt-10");
+  CHECK(path_of("ckpt/model.pt") == "ckpt/model-10.pt");
+  CHECK(path_of("/data.d/ckpt") == "/data.d/ckpt-10");
+  CHECK(path_of("out/.saved") == "out/.saved-10");
+  CHECK(path_of("out/{index}/model.pt") == "out/10/model.pt");
+  CHECK(path_of("out/{index}/m-{index}.pt") == "out/10/m-10.pt");
+  CHECK(read("{run: x, array: 8-10, checkpoint: {}}").value().back().spec.checkpoint_path.empty());
+  CHECK(read("{run: x, checkpoint: {path: 'a{index}'}}").value().front().spec.checkpoint_path == "a{index}");
+}
+
 TEST_CASE("an element is written without what Moulin set") {
   WorkloadElement element = read("{run: x, array: 8-10}").value().front();
   CHECK(write_workload(element.spec).find("env") == nullptr);

@@ -192,6 +192,7 @@ Status read_checkpoint(const ObjectReader& outer, WorkloadSpec& spec) {
 Status read_retry(const ObjectReader& outer, WorkloadSpec& spec) {
   constexpr std::string_view kFields[] = {"on", "max", "back_off"};
   const Json* value = outer.find("retry");
+  spec.retry = default_retry(spec.kind);
   if (value == nullptr) return {};
   ObjectReader reader = TRY(ObjectReader::open(*value, "retry", {.known = kFields}));
   Retry& retry = spec.retry;

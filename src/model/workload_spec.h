@@ -48,7 +48,7 @@ inline constexpr int64_t kReplicasMax = 10'000;
 struct Retry {
   bool on_failed = false;
   bool on_node_lost = true;
-  int64_t max = 3;                  // reruns; preemption never counts
+  int64_t max = 3;                  // reruns; preemption never counts, nor what came before a service ran well
   Duration back_off = seconds(10);  // before the first rerun, doubled each time, at most 1 h
   template <class Self, class Visit>
   static void describe(Self& self, Visit& visit) {
@@ -59,6 +59,12 @@ struct Retry {
   }
   bool operator==(const Retry&) const = default;
 };
+
+// Services are meant to live: they come back after failures too, and more often.
+constexpr Retry default_retry(Kind kind) {
+  if (kind == Kind::kService) return {.on_failed = true, .max = 10};
+  return {};
+}
 
 inline constexpr Duration kGraceDefault = seconds(30);
 inline constexpr Duration kGraceMax = minutes(10);

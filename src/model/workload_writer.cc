@@ -70,7 +70,7 @@ Json write_workload(const WorkloadSpec& spec) {
   set("priority", spec.priority != 0, spec.priority);
   set("min_runtime", spec.min_runtime != defaults.min_runtime, to_text(spec.min_runtime));
   set("checkpoint", spec.checkpoints, checkpoint_document(spec));
-  set("retry", spec.retry != defaults.retry, retry_document(spec.retry));
+  set("retry", spec.retry != default_retry(spec.kind), retry_document(spec.retry));
   set("limits", spec.duration_limit != defaults.duration_limit,
       Json::object({{"duration", to_text(spec.duration_limit)}}));
   Json environment = texts_document(spec.environment);

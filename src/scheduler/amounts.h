@@ -34,6 +34,7 @@ struct Amount {
 struct Holding {
   QuotaKey key;
   int64_t amount = 0;
+  bool operator==(const Holding&) const = default;
 };
 
 // The amounts of one tree node. Keys without anything are absent, so that two ways to

@@ -51,7 +51,7 @@ std::vector<StartItem> plan_growth(Overlay& overlay, const Departures& departure
         continue;
       }
       overlay.place(applicant.account(Hold::kHeld), *place);
-      auto next = std::ssize(growth.workload->attempts.back().replicas) + std::ssize(growth.item.replicas);
+      auto next = growth.workload->attempts.back().next_replica().value + std::ssize(growth.item.replicas);
       growth.item.replicas.push_back({{static_cast<int32_t>(next)}, *std::move(place)});
       --growth.missing;
       ++added;

@@ -125,6 +125,12 @@ const std::vector<TreeName>* Index::children(const TreeName& name) const {
 
 bool Index::Tracked::is_empty() const { return !wait && !live && !claim; }
 
+std::optional<Hold> Index::Tracked::hold(ReplicaIndex replica) const {
+  auto found = std::ranges::lower_bound(replicas, replica, {}, &std::pair<ReplicaIndex, Hold>::first);
+  if (found == replicas.end() || found->first != replica) return std::nullopt;
+  return found->second;
+}
+
 Index::Tracked Index::wanted(const State& state, WorkloadId id) {
   Tracked tracked;
   const Workload* workload = state.workload(id);
@@ -138,8 +144,9 @@ Index::Tracked Index::wanted(const State& state, WorkloadId id) {
   tracked.grows = may_grow(*workload);
   tracked.attempt = attempt->number;
   for (const Replica& replica : attempt->replicas) {
-    tracked.replicas.push_back(hold_of(*attempt, replica));
-    tracked.leaves |= tracked.replicas.back() == Hold::kLeaving;
+    std::optional<Hold> hold = hold_of(*attempt, replica);
+    if (hold) tracked.replicas.emplace_back(replica.index, *hold);
+    tracked.leaves |= hold == Hold::kLeaving;
   }
   return tracked;
 }
@@ -179,24 +186,18 @@ void Index::refresh_queues(const Workload& workload, const Tracked& before, cons
 void Index::refresh_replicas(const State& state, const Workload& workload, const Tracked& before,
                              const Tracked& after) {
   TreePath path;
-  auto change = [&](const Tracked& tracked, size_t i, Amounts::Sign sign) {
-    if (path.empty()) path = path_to_root(state, workload.spec.project);
-    const Replica& replica = attempt_of(workload, tracked.attempt).replicas[i];
-    Account account{path, workload.spec.priority_class, *tracked.replicas[i]};
-    room_.change(sign, account, replica.placement);
-    set_member(holders_, replica.placement.node, Holder{workload.id, tracked.attempt, replica.index}, sign);
+  // What is in `tracked` and not, just so, in `other`.
+  auto change = [&](const Tracked& tracked, const Tracked& other, Amounts::Sign sign) {
+    for (const auto& [index, hold] : tracked.replicas) {
+      if (tracked.attempt == other.attempt && other.hold(index) == hold) continue;
+      if (path.empty()) path = path_to_root(state, workload.spec.project);
+      const Placement& placement = attempt_of(workload, tracked.attempt).replica(index)->placement;
+      room_.change(sign, {path, workload.spec.priority_class, hold}, placement);
+      set_member(holders_, placement.node, Holder{workload.id, tracked.attempt, index}, sign);
+    }
   };
-  bool same_attempt = before.attempt == after.attempt;
-  auto unchanged = [&](size_t i) {
-    return same_attempt && i < before.replicas.size() && i < after.replicas.size() &&
-           before.replicas[i] == after.replicas[i];
-  };
-  for (size_t i = 0; i < before.replicas.size(); ++i) {
-    if (before.replicas[i] && !unchanged(i)) change(before, i, Amounts::Sign::kSubtract);
-  }
-  for (size_t i = 0; i < after.replicas.size(); ++i) {
-    if (after.replicas[i] && !unchanged(i)) change(after, i, Amounts::Sign::kAdd);
-  }
+  change(before, after, Amounts::Sign::kSubtract);
+  change(after, before, Amounts::Sign::kAdd);
 }
 
 void Index::refresh_claim(const State& state, const Workload& workload, const Tracked& before, const Tracked& after) {
@@ -261,10 +262,9 @@ void Index::occupy_node(const State& state, const NodeName& name, Amounts::Sign 
     for (const auto& [holder, member] : *holders) {
       const Workload& workload = *state.workload(holder.workload);
       TreePath path = path_to_root(state, workload.spec.project);
-      auto at = static_cast<size_t>(holder.replica.value);
-      Hold hold = *tracked_.at(holder.workload)->replicas[at];
+      Hold hold = *tracked_.at(holder.workload)->hold(holder.replica);
       Account account{path, workload.spec.priority_class, hold};
-      room_.change(sign, account, attempt_of(workload, holder.attempt).replicas[at].placement);
+      room_.change(sign, account, attempt_of(workload, holder.attempt).replica(holder.replica)->placement);
     }
   }
   for (const auto& [owner, member] : claiming_) {

@@ -88,8 +88,9 @@ class Index {
     bool grows = false;
     bool leaves = false;
     AttemptNumber attempt{};
-    std::vector<std::optional<Hold>> replicas{};  // of that attempt; absent: holds nothing
+    std::vector<std::pair<ReplicaIndex, Hold>> replicas{};  // of that attempt that hold something, in order
     std::optional<Cow<Claim>> claim{};
+    std::optional<Hold> hold(ReplicaIndex replica) const;
     bool is_empty() const;
     bool operator==(const Tracked&) const = default;
   };

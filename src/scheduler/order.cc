@@ -70,7 +70,7 @@ std::vector<Holding> asked(const Index& index, const WorkloadSpec& spec) {
 
 Standing standing(const Overlay& overlay, const TreePath& path, size_t level, const std::vector<Holding>& next) {
   const TreeNode& node = *path[level];
-  Standing result{.lowness = -rank_of(node, next), .saturation = {0, 1}, .order = node.order, .name = node.name};
+  Standing result{.lowness = -rank_of(node, next), .saturation = {0, 1}, .order = node.order};
   for (const Holding& holding : next) {
     int64_t held = overlay.room().amount(node.name, holding.key).after;
     int64_t entitlement = entitled(overlay, path, level, holding.key);
@@ -85,84 +85,129 @@ Standing standing(const Overlay& overlay, const TreePath& path, size_t level, co
 
 // ---- QueueCursor ----
 
-QueueCursor::QueueCursor(const State& state, const WaitQueue& queue, Instant now)
-    : state_(state), at_(queue.begin()), end_(queue.end()), now_(now) {
-  fill();
-}
-
-void QueueCursor::pop() {
+void QueueCursor::pop(const View& view) {
   run_.pop_back();
-  if (run_.empty()) fill();
+  if (run_.empty()) fill(view);
 }
 
-void QueueCursor::fill() {
-  while (run_.empty() && at_ != end_) {
-    Class priority_class = at_->first.priority_class;
+void QueueCursor::catch_up(const View& view) {
+  auto waits = [&](const WaitKey& key) {
+    const Workload* workload = view.state.workload(key.id);
+    return workload != nullptr && workload->state == WorkloadState::kWaiting && workload->eligible_from <= view.now &&
+           wait_key(*workload) == key;
+  };
+  std::erase_if(run_, [&](const WaitKey& key) { return !waits(key); });
+  if (run_.empty()) fill(view);
+}
+
+void QueueCursor::fill(const View& view) {
+  const Cow<WaitQueue>* queue = view.index.waiting().find(project_);
+  if (queue == nullptr) return;
+  auto at = taken_ ? (*queue)->lower_bound(*taken_) : (*queue)->begin();
+  auto end = (*queue)->end();
+  if (taken_ && at != end && at->first == *taken_) ++at;
+  while (run_.empty() && at != end) {
+    Class priority_class = at->first.priority_class;
     bool more = true;
     while (more) {
-      const WaitKey& key = at_->first;
-      if (state_.workload(key.id)->eligible_from <= now_) run_.push_back(key);
-      bool at_top = effective_priority(key, now_) == kPriorityTop;
-      ++at_;
-      more = at_top && at_ != end_ && at_->first.priority_class == priority_class;
+      const WaitKey& key = at->first;
+      taken_ = key;
+      if (view.state.workload(key.id)->eligible_from <= view.now) run_.push_back(key);
+      bool at_top = effective_priority(key, view.now) == kPriorityTop;
+      ++at;
+      more = at_top && at != end && at->first.priority_class == priority_class;
     }
   }
-  std::ranges::sort(run_, [this](const WaitKey& a, const WaitKey& b) { return is_served_before(b, a, now_); });
+  if (run_.size() < 2) return;
+  std::ranges::sort(run_, [&](const WaitKey& a, const WaitKey& b) { return is_served_before(b, a, view.now); });
 }
 
 // ---- ServingOrder ----
 
-ServingOrder::ServingOrder(const Overlay& overlay) : overlay_(overlay) {
-  for (const auto& [project, queue] : overlay.index().waiting()) {
-    TreePath path = path_to_root(overlay.state(), project);
-    MOULIN_CHECK(!path.empty(), "a workload of an unknown project");
-    branch_of(path).queue.emplace(overlay.state(), *queue, overlay.now());
-  }
-  for (const auto& [project, queue] : overlay.index().waiting()) refresh(project);
+ServingOrder::ServingOrder(Overlay& overlay) : overlay_(&overlay) {
+  for (const auto& [project, queue] : overlay.index().waiting()) add(project);
+  // Children before their parents: the standing of a parent depends on the first child.
+  for (const auto& [project, queue] : overlay.index().waiting()) climb(project, Why::kHead);
 }
 
-ServingOrder::Branch& ServingOrder::branch_of(const TreePath& path) {
-  std::unique_ptr<Branch>& branch = branches_[path.front()->name];
+void ServingOrder::add(const TreeName& project) {
+  const TreePath& path = overlay_->path(project);
+  MOULIN_CHECK(!path.empty(), "a workload of an unknown project");
+  Branch& branch = branch_of(path, 0);
+  branch.queue.emplace(project);
+  branch.queue->catch_up(overlay_->view());
+}
+
+ServingOrder::Branch& ServingOrder::branch_of(const TreePath& path, size_t level) {
+  std::unique_ptr<Branch>& branch = branches_[path[level]->name];
   if (branch) return *branch;
   branch = std::make_unique<Branch>();
-  branch->node = path.front();
-  branch->path = path;
   Branch& made = *branch;
-  if (path.size() > 1) made.parent = &branch_of(TreePath(path.begin() + 1, path.end()));
+  made.name = path[level]->name;
+  if (level + 1 < path.size())
+    made.parent = &branch_of(path, level + 1);
+  else
+    root_ = &made;
   return made;
 }
 
 const WaitKey* ServingOrder::head_of(const Branch& branch) const {
-  if (branch.queue) return branch.queue->done() ? nullptr : &branch.queue->head();
-  return branch.children.empty() ? nullptr : head_of(*branch.children.begin()->second);
+  const Branch* at = &branch;
+  while (!at->queue) {
+    if (at->children.empty()) return nullptr;
+    at = at->children.begin()->second;
+  }
+  return at->queue->head();
 }
 
-void ServingOrder::enlist(Branch& branch) {
-  if (branch.parent == nullptr) return;
+void ServingOrder::enlist(Branch& branch, const TreePath& path, size_t level, std::vector<Holding> next) {
+  std::optional<Standing> standing;
+  if (!next.empty() || head_of(branch) != nullptr) standing = moulin::standing(*overlay_, path, level, next);
+  branch.next = std::move(next);
+  if (branch.standing == standing) return;
   if (branch.standing) branch.parent->children.erase(*branch.standing);
-  branch.standing.reset();
-  const WaitKey* head = head_of(branch);
-  if (head == nullptr) return;
-  std::vector<Holding> next = asked(overlay_.index(), overlay_.state().workload(head->id)->spec);
-  branch.standing = moulin::standing(overlay_, branch.path, 0, next);
-  branch.parent->children.emplace(*branch.standing, &branch);
+  branch.standing = standing;
+  if (standing) branch.parent->children.emplace(*standing, &branch);
 }
 
-void ServingOrder::refresh(const TreeName& project) {
-  auto found = branches_.find(project);
-  if (found == branches_.end()) return;
-  for (Branch* branch = found->second.get(); branch != nullptr; branch = branch->parent) enlist(*branch);
+// From the project towards the root, as far as something can be different there. What has
+// no branch has nothing to serve, but its ancestors may hold more by it.
+void ServingOrder::climb(const TreeName& project, Why why) {
+  const TreePath& path = overlay_->path(project);
+  for (size_t level = 0; level + 1 < path.size(); ++level) {
+    auto found = branches_.find(path[level]->name);
+    if (found == branches_.end()) continue;
+    Branch& branch = *found->second;
+    const WaitKey* head = head_of(branch);
+    std::vector<Holding> next;
+    if (head != nullptr) next = asked(overlay_->index(), overlay_->state().workload(head->id)->spec);
+    bool listed = branch.standing.has_value() == (head != nullptr);
+    if (why == Why::kHead && listed && next == branch.next) return;
+    enlist(branch, path, level, std::move(next));
+  }
+}
+
+void ServingOrder::refresh(const TreeName& project) { climb(project, Why::kHolds); }
+
+void ServingOrder::go_on(Overlay& overlay, const std::set<TreeName>& changed) {
+  overlay_ = &overlay;
+  for (const TreeName& project : changed) {
+    auto found = branches_.find(project);
+    bool known = found != branches_.end();
+    if (known) found->second->queue->catch_up(overlay.view());
+    if (!known && overlay.index().waiting().contains(project)) add(project);
+    climb(project, Why::kHolds);
+  }
 }
 
 std::optional<WorkloadId> ServingOrder::next() {
-  auto root = branches_.find(kRootTree);
-  if (root == branches_.end()) return std::nullopt;
-  Branch* branch = root->second.get();
+  if (root_ == nullptr) return std::nullopt;
+  Branch* branch = root_;
   while (!branch->children.empty()) branch = branch->children.begin()->second;
-  if (!branch->queue || branch->queue->done()) return std::nullopt;
-  WorkloadId id = branch->queue->head().id;
-  branch->queue->pop();
-  refresh(branch->node->name);
+  if (!branch->queue || branch->queue->head() == nullptr) return std::nullopt;
+  WorkloadId id = branch->queue->head()->id;
+  branch->queue->pop(overlay_->view());
+  climb(branch->name, Why::kHead);
   return id;
 }
 

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/wide.h"
@@ -40,8 +41,7 @@ struct Standing {
   bool beyond_guarantee = false;
   int64_t lowness = 0;  // less its rank
   Ratio saturation{};
-  int64_t order = 0;  // of creation
-  TreeName name{};
+  int64_t order = 0;  // of creation: no two have the same
   auto operator<=>(const Standing&) const = default;
 };
 
@@ -56,29 +56,43 @@ std::vector<Holding> asked(const Index& index, const WorkloadSpec& spec);
 // path[level] with `next` added to what it holds.
 Standing standing(const Overlay& overlay, const TreePath& path, size_t level, const std::vector<Holding>& next);
 
-// The waiting workloads of one project that may start now, in the order of queue.h.
+// The waiting workloads of one project that may start now, in the order of queue.h. It
+// remembers a place in the queue, not the queue, which may change meanwhile: who joins it
+// before that place is left to the next cursor.
 class QueueCursor {
  public:
-  QueueCursor(const State& state, const WaitQueue& queue, Instant now);
-  bool done() const { return run_.empty(); }
-  const WaitKey& head() const { return run_.back(); }
-  void pop();
+  explicit QueueCursor(const TreeName& project) : project_(project) {}
+
+  // nullptr: there are no more.
+  const WaitKey* head() const { return run_.empty() ? nullptr : &run_.back(); }
+  // Goes on to the next one.
+  void pop(const View& view);
+  // Drops heads that wait no more. Also for the first head.
+  void catch_up(const View& view);
 
  private:
-  void fill();
-  const State& state_;
-  WaitQueue::Iterator at_;
-  WaitQueue::Iterator end_;
-  Instant now_;
-  std::vector<WaitKey> run_;  // workloads whose order the keys alone do not tell; last first
+  void fill(const View& view);
+  TreeName project_;
+  std::optional<WaitKey> taken_;  // from the queue, up to here
+  std::vector<WaitKey> run_;      // workloads whose order the keys alone do not tell; last first
 };
 
-// Gives the waiting workloads of all projects one after the other. What the overlay
-// holds decides, so refresh() must be told of each change of it.
+// Gives the waiting workloads of all projects one after the other. What an overlay holds
+// decides, so refresh() must be told of each change of it. Lives from one overlay to the
+// next: see go_on().
+//
+// Cost: making one looks at each project that waits once; next() at the branch from the root to
+// one project, and at less while workloads that ask for the same follow each other.
 class ServingOrder {
  public:
-  // The overlay must outlive it.
-  explicit ServingOrder(const Overlay& overlay);
+  // The overlay must outlive it, or be followed by another.
+  explicit ServingOrder(Overlay& overlay);
+  ServingOrder(const ServingOrder&) = delete;
+  ServingOrder& operator=(const ServingOrder&) = delete;
+
+  // From here on another overlay counts, of a later state with the same tree and hardware,
+  // in which only these projects hold or queue something else.
+  void go_on(Overlay& overlay, const std::set<TreeName>& changed);
 
   // Takes the next one; absent when there are no more.
   std::optional<WorkloadId> next();
@@ -88,19 +102,23 @@ class ServingOrder {
 
  private:
   struct Branch {
-    const TreeNode* node = nullptr;
+    TreeName name{};
     Branch* parent = nullptr;
     std::optional<QueueCursor> queue{};      // of a project
     std::map<Standing, Branch*> children{};  // those with something to serve
     std::optional<Standing> standing{};      // under which the parent lists it
-    TreePath path{};                         // to the root
+    std::vector<Holding> next{};             // what its head asks for; part of the standing
   };
-  Branch& branch_of(const TreePath& path);
+  enum class Why { kHolds, kHead };
+  Branch& branch_of(const TreePath& path, size_t level);
   const WaitKey* head_of(const Branch& branch) const;
-  void enlist(Branch& branch);
+  void add(const TreeName& project);
+  void enlist(Branch& branch, const TreePath& path, size_t level, std::vector<Holding> next);
+  void climb(const TreeName& project, Why why);
 
-  const Overlay& overlay_;
+  Overlay* overlay_;
   std::map<TreeName, std::unique_ptr<Branch>> branches_;
+  Branch* root_ = nullptr;
 };
 
 }  // namespace moulin

@@ -1,7 +1,6 @@
 #include "scheduler/pass.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "scheduler/claims.h"
 #include "scheduler/eviction/drain.h"
@@ -11,23 +10,19 @@
 
 namespace moulin {
 
-bool Pass::Alike::operator<(const Alike& other) const {
-  auto parts = [](const Workload& workload) {
-    const WorkloadSpec& spec = workload.spec;
-    const Resources& r = spec.resources;
-    return std::tie(spec.project, spec.priority_class, spec.priority, spec.replicas.min, r.gpu.form, r.gpu.count,
-                    r.gpu.share, r.gpu.memory, r.cpu, r.memory, r.isolation, r.gpu_models, spec.pools);
-  };
-  return parts(example) < parts(other.example);
-}
+namespace {
 
-Pass::Pass(const View& view, const PassBudget& budget)
-    : view_(view), budget_(budget), overlay_(view), order_(overlay_) {
-  plan_.seen = view.state.sequence;
+// What examining a workload costs, in shapes or nodes looked at.
+constexpr int64_t kWorkloadTouches = 10;
+
+}  // namespace
+
+Pass::Pass(Overlay& overlay, const PassBudget& budget, RoundMemory& memory)
+    : view_(overlay.view()), budget_(budget), overlay_(overlay), memory_(memory) {
+  plan_.seen = view_.state.sequence;
 }
 
 Plan Pass::run() {
-  drain();
   serve_all();
   if (plan_.complete) grow();
   plan_.counts.candidates_touched = overlay_.touched();
@@ -48,24 +43,18 @@ void Pass::drain() {
 }
 
 void Pass::serve_all() {
-  for (int64_t skipped = 0; skipped < budget_.skip; ++skipped) {
-    std::optional<WorkloadId> examined = order_.next();
-    if (!examined) return;
-    served_.insert(*examined);
-  }
-  while (std::optional<WorkloadId> next = order_.next()) {
-    if (is_spent()) {
-      plan_.complete = false;
-      return;
-    }
+  while (!is_spent()) {
+    std::optional<WorkloadId> next = memory_.order.next();
+    if (!next) return;
     serve(*next);
   }
+  plan_.complete = false;
 }
 
 // A workload that was evicted waits until the one that it was evicted for has had its turn.
 bool Pass::must_wait_for(const Workload& evictor) const {
   return evictor.state == WorkloadState::kWaiting && evictor.eligible_from <= view_.now &&
-         !served_.contains(evictor.id);
+         !memory_.served.contains(evictor.id);
 }
 
 void Pass::serve(WorkloadId id) {
@@ -73,31 +62,31 @@ void Pass::serve(WorkloadId id) {
   const Workload* evictor = workload.evicted_by ? view_.state.workload(workload.evicted_by) : nullptr;
   bool for_itself = workload.evicted_by == id;  // moved off a node that drained
   if (evictor != nullptr && !for_itself && must_wait_for(*evictor)) {
-    parked_[evictor->id].push_back(id);
+    memory_.parked[evictor->id].push_back(id);
     return;
   }
   serve_one(workload);
-  served_.insert(id);
-  auto parked = parked_.extract(id);
+  memory_.served.insert(id);
+  auto parked = memory_.parked.extract(id);
   if (parked.empty()) return;
   for (WorkloadId behind : parked.mapped()) serve(behind);
 }
 
 void Pass::serve_one(const Workload& workload) {
   ++plan_.counts.workloads_examined;
-  overlay_.touch(1);
+  overlay_.touch(kWorkloadTouches);
   const TreeName& project = workload.spec.project;
   Applicant applicant{workload.spec, overlay_.path(project), workload.id};
   bool has_claim = overlay_.claim_of(workload.id) != nullptr;
-  auto known = refused_.find({workload});
-  if (!has_claim && known != refused_.end()) return wait(workload, known->second);
+  auto known = memory_.refused.find(workload);
+  if (!has_claim && known != memory_.refused.end()) return wait(workload, known->second);
   if (start(applicant)) {
-    if (has_claim) refused_.clear();  // what it had claimed elsewhere is free
-    return order_.refresh(project);
+    if (has_claim) memory_.refused.clear();  // what it had claimed elsewhere is free
+    return memory_.order.refresh(project);
   }
   if (has_claim || evict(applicant)) return wait(workload, {ReasonCode::kNoCapacity});
   std::vector<ReasonCode> reasons = blockers(applicant, workload);
-  refused_.emplace(Alike{workload}, reasons);
+  memory_.refused.emplace(view_.state.workloads.at(workload.id), reasons);
   wait(workload, std::move(reasons));
 }
 
@@ -142,10 +131,10 @@ void Pass::adopt(const Eviction& eviction) {
     plan_.evictions.push_back(item);
   }
   stock().depart(gone);
-  for (const EvictItem& item : eviction.items) order_.refresh(view_.state.workload(item.victim)->spec.project);
+  for (const EvictItem& item : eviction.items) memory_.order.refresh(view_.state.workload(item.victim)->spec.project);
   if (!eviction.claim.owner) return;
   plan_.claims.push_back(eviction.claim);
-  order_.refresh(view_.state.workload(eviction.claim.owner)->spec.project);
+  memory_.order.refresh(view_.state.workload(eviction.claim.owner)->spec.project);
 }
 
 UnitStock& Pass::stock() {
@@ -155,7 +144,7 @@ UnitStock& Pass::stock() {
 
 void Pass::wait(const Workload& workload, std::vector<ReasonCode> reasons) {
   // Served in order, so whoever of the project was left waiting before is ahead.
-  bool behind = !waits_before_.insert(workload.spec.project).second;
+  bool behind = !memory_.waits_before.insert(workload.spec.project).second;
   if (behind) reasons.insert(std::ranges::upper_bound(reasons, ReasonCode::kBehind), ReasonCode::kBehind);
   plan_.waits.push_back({workload.id, std::move(reasons)});
 }
@@ -165,7 +154,5 @@ void Pass::grow() {
   for (StartItem& item : plan_growth(overlay_, stock_ ? stock_->departures() : Departures{}, most))
     plan_.starts.push_back(std::move(item));
 }
-
-Plan make_plan(const View& view, const PassBudget& budget) { return Pass(view, budget).run(); }
 
 }  // namespace moulin

@@ -18,17 +18,15 @@ struct View {
   Instant now;
 };
 
-// Bounds of one pass. A pass that reaches one returns what it has with
-// `complete = false`; the next pass goes on with the workloads not yet examined, when it
-// is told in `skip` how many that wait were examined before: those in Plan::waits.
+// Bounds of one pass. A pass that reaches one returns what it has with `complete = false`;
+// round.h goes on from there.
 struct PassBudget {
-  int64_t candidates_max = 200'000;   // workloads, free shapes and nodes looked at
+  int64_t candidates_max = 20'000;  // free shapes and nodes looked at; a workload counts as ten
   int64_t starts_max = 1'000;
   int64_t evictions_max = 1'000;
-  int64_t skip = 0;                   // waiting workloads, in order, that need no second look
 };
 
-// One pass: starts, growth of elastic workloads, evictions with claims, and the reasons
+// One pass, a round of its own: starts, growth of elastic workloads, evictions with claims, and the reasons
 // of those left waiting. Never plans what decide() would refuse in the same state.
 Plan make_plan(const View& view, const PassBudget& budget);
 

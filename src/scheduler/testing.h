@@ -179,7 +179,7 @@ class Cluster {
   void evict(const EvictItem& item) {
     change_workload(item.victim, [&](Workload& workload) {
       Attempt& attempt = workload.attempts.back();
-      for (ReplicaIndex replica : item.replicas) attempt.replicas[static_cast<size_t>(replica.value)].end_asked = true;
+      for (ReplicaIndex replica : item.replicas) attempt.replica(replica)->end_asked = true;
       if (!item.replicas.empty()) return;
       attempt.state = AttemptState::kStopping;
       attempt.intent = Intent::kPreempt;

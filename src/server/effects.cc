@@ -16,12 +16,12 @@ EndReason reason_of(Intent intent) {
 }
 
 // Replicas that wait for their start, from `first` on.
-void start_replicas(std::vector<Effect>& out, const State& state, WorkloadId id, size_t first,
+void start_replicas(std::vector<Effect>& out, const State& state, WorkloadId id, ReplicaIndex first,
                     const LaunchSettings& settings) {
   const Workload& workload = *state.workload(id);
-  const std::vector<Replica>& replicas = workload.attempts.back().replicas;
-  for (size_t i = first; i < replicas.size(); ++i) {
-    if (replicas[i].state == ReplicaState::kPlaced) out.push_back(launch_of(state, workload, replicas[i], settings));
+  for (const Replica& replica : workload.attempts.back().replicas) {
+    if (replica.index < first || replica.state != ReplicaState::kPlaced) continue;
+    out.push_back(launch_of(state, workload, replica, settings));
   }
 }
 
@@ -40,10 +40,11 @@ class Collector {
  public:
   Collector(const State& after, const LaunchSettings& settings) : after_(after), settings_(settings) {}
 
-  void operator()(const event::AttemptStarted& event) { start_replicas(effects, after_, event.workload, 0, settings_); }
+  void operator()(const event::AttemptStarted& event) {
+    start_replicas(effects, after_, event.workload, {0}, settings_);
+  }
   void operator()(const event::ReplicasAdded& event) {
-    start_replicas(effects, after_, event.workload, static_cast<size_t>(event.replicas.front().replica.value),
-                   settings_);
+    start_replicas(effects, after_, event.workload, event.replicas.front().replica, settings_);
   }
   void operator()(const event::EndAsked& event) { end_replicas(effects, *after_.workload(event.workload)); }
   void operator()(const event::ReplicaEndAsked& event) {
@@ -86,7 +87,7 @@ std::vector<Effect> standing_effects(const State& state, const LaunchSettings& s
       end_replicas(effects, *workload);
       continue;
     }
-    start_replicas(effects, state, id, 0, settings);
+    start_replicas(effects, state, id, {0}, settings);
     for (const Replica& replica : attempt->replicas) {
       if (!replica.end_asked || replica.state == ReplicaState::kExited) continue;
       effects.push_back(EndEffect{.key = {id, attempt->number, replica.index},

@@ -131,6 +131,7 @@ struct Sentence {
   }
   std::string operator()(const event::WorkloadStopped& e) const { return "stopped" + by(e.by); }
   std::string operator()(const event::WorkloadPaused& e) const { return "paused" + by(e.by); }
+  std::string operator()(const event::PauseAsked& e) const { return "to be paused when it has ended" + by(e.by); }
   std::string operator()(const event::WorkloadResumed& e) const { return "resumed" + by(e.by); }
   std::string operator()(const event::WorkloadForgotten&) const { return "left the memory; its history stays"; }
   std::string operator()(const event::StaleReported& e) const {

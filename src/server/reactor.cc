@@ -135,6 +135,7 @@ Result<Events> Reactor::execute(const Command& command, Batch& batch) {
   Events events = TRY(decide({core_.state(), core_.index(), core_.agenda()}, command));
   for (const Event& event : events) {
     core_.apply(event);
+    round_.follow(core_.state(), event);
     batch.records.push_back({.time = event.at,
                              .type = event_type(event.body),
                              .workload = event_workload(event.body),
@@ -158,10 +159,7 @@ bool Reactor::tick(Batch& batch) {
 void Reactor::pass(Batch& batch) {
   pass_wanted_ = false;
   Instant begun = world_.clock.now();
-  PassBudget budget = options_.pass;
-  budget.skip = pass_skip_;
-  Plan plan = make_plan(core_.view(now()), budget);
-  pass_skip_ = plan.complete ? 0 : pass_skip_ + std::ssize(plan.waits);
+  Plan plan = round_.slice(core_.view(now()), options_.pass);
   command::EndPass end{.seen = plan.seen, .starts = 0, .evictions = 0, .dropped = 0, .waits = std::move(plan.waits)};
   for (Command& command : commands_of(plan, now(), world_.identity_for)) {
     bool is_start = std::holds_alternative<command::Start>(command.body);

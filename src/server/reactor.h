@@ -150,7 +150,7 @@ class Reactor {
   Core core_;
   Publisher publisher_;
   bool pass_wanted_ = true;
-  int64_t pass_skip_ = 0;  // waiting workloads that an incomplete pass has examined
+  Round round_;
 
   std::shared_ptr<Batch> offered_;  // judged, and the committer had no place for it
   std::optional<Error> refused_;    // why it will never take it

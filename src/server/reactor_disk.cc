@@ -118,6 +118,7 @@ void Reactor::rebuild() {
     check_failed(__FILE__, __LINE__, "rebuild", "restart the server after mending the journal");
   }
   core_ = std::move(*core);
+  round_.forget();
 }
 
 void Reactor::ask_probe() {

@@ -248,6 +248,13 @@ Violation check_cause(const State& before, WorkloadId victim_id, Cause cause, Wo
   MOULIN_UNREACHABLE();
 }
 
+Violation check_body(const State& before, const event::AttemptEnded& event, const State& after) {
+  bool wanted = before.workload(event.workload)->pause_wanted;
+  if (wanted && after.workload(event.workload)->state == WorkloadState::kWaiting)
+    return fmt::format("a pause of {} was forgotten", name_of(before, event.workload));
+  return {};
+}
+
 Violation check_body(const State& before, const event::EndAsked& event, const State&) {
   if (event.intent == Intent::kPreempt && event.cause == Cause::kNone)
     return fmt::format("{} is preempted without a cause", name_of(before, event.workload));

@@ -139,12 +139,10 @@ void talk_nonsense(RandomCluster& cluster) {
   std::string token = "forged";
   if (workload != nullptr && !workload->attempts.empty() && rng.chance(500)) token = workload->attempts.back().token;
   const std::vector<EngineReport> reports{
-      ReplicaStarted{.key = key, .token = token},
-      CheckpointSeen{.key = key, .token = token},
+      ReplicaStarted{.key = key, .token = token}, CheckpointSeen{.key = key, .token = token},
       UsageMeasured{.key = key, .token = token, .usage = {}},
       ReplicaExited{.key = key, .token = token, .exit = random_exit(rng), .usage = {}},
-      StrangerFound{.key = key, .token = token, .pid = 7},
-      ReplicaReady{.key = key, .token = token}};
+      StrangerFound{.key = key, .token = token, .pid = 7}};
   report(cluster, cluster.one_of(reports));
 }
 

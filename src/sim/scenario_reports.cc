@@ -85,12 +85,11 @@ Result<EngineReport> make_report(const ObjectReader& reader, const ReplicaKey& k
   if (const Json* value = reader.find("exit")) exit = TRY(read_exit(*value, reader.path_of("exit")));
   Usage usage{.cpu = seconds(1), .memory_peak = mebibytes(100), .gpu_active = seconds(1)};
   if (kind == "started") return ReplicaStarted{.key = key, .token = token, .pid = 4711};
-  if (kind == "ready") return ReplicaReady{.key = key, .token = token};
   if (kind == "checkpoint") return CheckpointSeen{.key = key, .token = token};
   if (kind == "usage") return UsageMeasured{.key = key, .token = token, .usage = usage};
   if (kind == "exited") return ReplicaExited{.key = key, .token = token, .exit = exit, .usage = usage};
   if (kind == "stranger") return StrangerFound{.key = key, .token = token, .pid = 4711};
-  return wrong_value(Json(kind), reader.path_of("kind"), "started, ready, checkpoint, usage, exited or stranger");
+  return wrong_value(Json(kind), reader.path_of("kind"), "started, checkpoint, usage, exited or stranger");
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ void Simulation::wrong(std::string what) {
 void Simulation::apply(const Event& event) {
   State before = core_.state();
   core_.apply(event);
+  round_.follow(core_.state(), event);
   journal_.push_back(event);
   if (Violation violation = check_event(before, event, core_.state())) wrong(*violation);
   Violation violation = rebuilds_ == Rebuilds::kEveryEvent ? check_core(core_) : check_state(core_.state());
@@ -64,8 +65,7 @@ bool Simulation::tick() {
 }
 
 bool Simulation::pass() {
-  Plan plan = make_plan(core_.view(now_), budget_);
-  budget_.skip = plan.complete ? 0 : budget_.skip + std::ssize(plan.waits);
+  Plan plan = round_.slice(core_.view(now_), budget_);
   auto identity = [&](const StartItem& item) {
     int64_t attempt = core_.state().workload(item.workload)->attempt_count + 1;
     return command::AttemptIdentity{.token = fmt::format("{}.{}", to_text(item.workload), attempt),
@@ -119,6 +119,7 @@ void Simulation::restart() {
   for (const Event& event : journal_) moulin::apply(state, event);
   if (encode(state) != encode(core_.state())) wrong("the journal does not give the state back");
   core_ = Core(std::move(state));
+  round_.forget();
   command::BeginEpoch begin{.boot_id = "boot-1", .wall_offset = {}, .version = "sim", .simulated = true};
   MOULIN_CHECK(give({}, std::move(begin)));
 }

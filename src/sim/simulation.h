@@ -12,6 +12,7 @@
 
 #include "core/core.h"
 #include "core/plan_commands.h"
+#include "scheduler/round.h"
 #include "sim/invariants.h"
 #include "sim/virtual_engine.h"
 
@@ -75,6 +76,7 @@ class Simulation {
   VirtualEngine engine_;
   Rebuilds rebuilds_;
   PassBudget budget_;
+  Round round_;
   std::vector<Event> journal_;
   std::string violation_;
   Sequence passed_{};  // the state that the last pass left

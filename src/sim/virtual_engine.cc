@@ -12,8 +12,7 @@ const Replica* find_replica(const State& state, const ReplicaKey& key) {
   const Workload* workload = state.workload(key.workload);
   const Attempt* attempt = workload == nullptr ? nullptr : workload->live();
   if (attempt == nullptr || attempt->number != key.attempt) return nullptr;
-  auto index = static_cast<size_t>(key.replica.value);
-  return index < attempt->replicas.size() ? &attempt->replicas[index] : nullptr;
+  return attempt->replica(key.replica);
 }
 
 const EngineRule& VirtualEngine::rule_of(WorkloadId workload) const {

@@ -176,7 +176,6 @@ void ReplicaKeeper::tell_news(HeldShim& held) {
   if (state.started && !held.started_told) {
     held.started_told = true;
     sink_(ReplicaStarted{.key = held.key, .token = held.token, .pid = state.pid});
-    sink_(ReplicaReady{.key = held.key, .token = held.token});
   }
   bool saved = state.checkpoints > held.checkpoints_told;
   if (saved) {

@@ -54,8 +54,7 @@ int64_t GuaranteeLine::amount_before(const ReplicaRef& ref, const Entry& entry) 
   auto other = entries_.find(ref.workload);
   if (other == entries_.end() || other->second.key != entry.key || other->second.place > entry.place) return 0;
   const Attempt& attempt = overlay_.state().workload(ref.workload)->attempts.back();
-  const Replica& replica = attempt.replicas[static_cast<size_t>(ref.replica.value)];
-  return amount_of(replica.placement, entry.key.resource);
+  return amount_of(attempt.replica(ref.replica)->placement, entry.key.resource);
 }
 
 void GuaranteeLine::depart(const ReplicaRef& ref) {

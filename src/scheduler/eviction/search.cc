@@ -271,17 +271,33 @@ std::vector<EvictItem> EvictionSearch::items() const {
   return list;
 }
 
+// What leaves already was asked to before: a claim on it alone is not renewed for ever.
+Instant EvictionSearch::left_by(const Unit& unit) const {
+  Instant last{};
+  for (const Replica* replica : unit.replicas) {
+    Instant leaves_by = std::max(replica->leaves_by, unit.workload->attempts.back().leaves_by);
+    // Asked in this very pass, or by a version that did not note it.
+    if (leaves_by == Instant{}) leaves_by = overlay_.now() + unit.workload->spec.grace;
+    last = std::max(last, leaves_by);
+  }
+  return last;
+}
+
 Claim EvictionSearch::claim() const {
   Claim claim{.owner = applicant_.id, .places = places_, .victims = {}, .made = overlay_.now()};
   std::set<WorkloadId> victims;
-  Duration grace{};
+  Instant last = overlay_.now();
   for (UnitIndex index : roster_.left()) {
-    const Workload& workload = *roster_.unit(index).workload;
-    victims.insert(workload.id);
-    grace = std::max(grace, workload.spec.grace);
+    const Unit& unit = roster_.unit(index);
+    victims.insert(unit.workload->id);
+    if (unit.kind == UnitKind::kLeaving) {
+      last = std::max(last, left_by(unit));
+    } else {
+      last = std::max(last, overlay_.now() + unit.workload->spec.grace);
+    }
   }
   claim.victims.assign(victims.begin(), victims.end());
-  claim.expires = overlay_.now() + grace + kClaimSpare;
+  claim.expires = last + kClaimSpare;
   return claim;
 }
 

@@ -66,6 +66,7 @@ class EvictionSearch {
   bool stays_elsewhere(UnitIndex index);
   bool is_within_bound() const;
   std::vector<EvictItem> items() const;
+  Instant left_by(const Unit& unit) const;
   Claim claim() const;
 
   Overlay& overlay_;

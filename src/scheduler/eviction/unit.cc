@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "scheduler/claims.h"
+
 namespace moulin {
 
 namespace {
@@ -71,11 +73,16 @@ bool stays(const Workload& workload, const Replica& replica, const Departures& d
          !departures.contains({workload.id, replica.index});
 }
 
+bool is_stuck(const Workload& workload, const Replica& replica, Instant now) {
+  Instant leaves_by = std::max(replica.leaves_by, workload.attempts.back().leaves_by);
+  return leaves_by != Instant{} && now >= leaves_by + kClaimSpare;
+}
+
 std::vector<Unit> units_of(const Workload& workload, const Departures& departures, Instant now) {
   std::vector<const Replica*> leaving;
   std::vector<const Replica*> staying;
   for (const Replica& replica : workload.attempts.back().replicas) {
-    if (replica.state == ReplicaState::kExited) continue;
+    if (replica.state == ReplicaState::kExited || is_stuck(workload, replica, now)) continue;
     (stays(workload, replica, departures) ? staying : leaving).push_back(&replica);
   }
   std::vector<Unit> units;

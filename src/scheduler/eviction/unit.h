@@ -28,7 +28,7 @@ struct EvictionCost {
 };
 
 enum class UnitKind {
-  kLeaving,  // replicas of one attempt that leave already: they cost nothing
+  kLeaving,  // replicas of one attempt that leave already, and are not stuck: they cost nothing
   kSurplus,  // one surplus replica
   kWhole,    // all replicas of a live attempt that stay
 };
@@ -53,6 +53,10 @@ inline constexpr Duration kRestart = minutes(1);
 // The units of a live workload: what leaves already, then its surplus replicas, the last
 // first, then the whole of what stays.
 std::vector<Unit> units_of(const Workload& workload, const Departures& departures, Instant now);
+
+// Whether it was asked to leave so long ago that nobody waits for it any more: its node
+// does not answer. It holds its place until somebody tells that it is gone.
+bool is_stuck(const Workload& workload, const Replica& replica, Instant now);
 
 // Whether a replica of a live workload holds its place and was not asked to leave.
 bool stays(const Workload& workload, const Replica& replica, const Departures& departures);

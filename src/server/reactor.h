@@ -30,6 +30,7 @@
 #include "boundary/journal.h"
 #include "core/core.h"
 #include "journal/committer.h"
+#include "scheduler/round.h"
 #include "server/command_queue.h"
 #include "server/effects.h"
 #include "server/event_hub.h"

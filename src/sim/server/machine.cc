@@ -45,7 +45,6 @@ void Machine::run(const ReplicaKey& key) {
   if (!is_calm() && rng_.chance(30)) return exit(process, {.error = "no such program"});
   process.started = true;
   tell(process, ReplicaStarted{.key = key, .token = process.launch.token, .pid = 1000 + rng_.below(30'000)});
-  tell(process, ReplicaReady{.key = key, .token = process.launch.token});
   live(key, process.launch.token);
 }
 

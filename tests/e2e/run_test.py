@@ -97,6 +97,13 @@ class Run(Shared):
         self.assertEqual(answer.out, "out\n")
         self.assertIn("err\n", answer.err)
 
+    def test_ps_says_how_it_failed(self):
+        workload = self.server.run("sh", "-c", "exit 7", options=["--name", "fails"])
+        self.server.wait_for_state(workload, "failed")
+        self.assertRegex(self.server.cli("ps", "-a").out, r"fails .* failed .* exit code 7\n")
+        item = next(w for w in self.server.cli("ps", "-a", "--json").json["items"] if w["id"] == workload)
+        self.assertEqual(item["exit"]["code"], 7)
+
     def test_no_shell_sees_the_command(self):
         answer = self.server.cli("run", "--", "echo", "$HOME", "a  b", "*", ";", "false")
         self.assertEqual(answer.out, "$HOME a  b * ; false\n")

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/text.h"
@@ -17,6 +18,12 @@ std::string quota_left(const wire::FreeGpus& gpus) {
       fmt::format("Project {} has {} left of its guarantee", gpus.project, gpus_text(gpus.guarantee_left_milli));
   if (gpus.limit_left_milli) return text + fmt::format(", {} up to its limit.", gpus_text(*gpus.limit_left_milli));
   return text + ", and no limit.";
+}
+
+// A column of pools says nothing while there is only the default one.
+template <class T>
+bool is_in_own_pool(const T& item) {
+  return item.pool != kDefaultPool.text;
 }
 
 // "8", or "7 of 8" when one of them takes no work.
@@ -77,7 +84,7 @@ std::string render_free_gpus(const wire::FreeGpus& gpus, const View& view) {
     std::string why = gpus.note.empty() ? "This server has none." : printable(gpus.note);
     return wrapped("No GPUs: " + why, "", view) + "Workloads without GPU run: moulin run -- CMD\n";
   }
-  Table table({{"MODEL"},
+  Table table({{"MODEL", Align::kLeft, Fit::kWhole},
                {"POOL"},
                {"MEMORY", Align::kRight},
                {"GPUS", Align::kRight},
@@ -86,9 +93,10 @@ std::string render_free_gpus(const wire::FreeGpus& gpus, const View& view) {
                {"LARGEST PART", Align::kRight},
                {"ON ONE NODE", Align::kRight},
                {"ISOLATION"}});
+  bool has_pools = std::any_of(gpus.items.begin(), gpus.items.end(), is_in_own_pool<wire::FreeGpuModel>);
   for (const wire::FreeGpuModel& model : gpus.items) {
     table.add({{model.model},
-               {model.pool},
+               {has_pools ? model.pool : ""},
                {rough_bytes(model.memory_bytes)},
                {healthy_text(model), model.healthy < model.devices ? Ink::kRed : Ink::kPlain},
                {to_text(model.free_milli), model.free_milli.milli > 0 ? Ink::kGreen : Ink::kYellow},
@@ -112,6 +120,7 @@ std::string render_nodes(const wire::NodePage& page, const View& view) {
                {"CPU FREE", Align::kRight},
                {"MEMORY FREE", Align::kRight},
                {"NOTE"}});
+  bool has_pools = std::any_of(page.items.begin(), page.items.end(), is_in_own_pool<wire::Node>);
   for (const wire::Node& node : page.items) {
     Share free;
     int64_t troubled = 0;
@@ -125,7 +134,7 @@ std::string render_nodes(const wire::NodePage& page, const View& view) {
       note += fmt::format("{} not in order or shared: `moulin node show {}`", counted(troubled, "GPU"), node.name);
     }
     table.add({{node.name},
-               {node.pool},
+               {has_pools ? node.pool : ""},
                {mode_text(node), ink_of(node)},
                {models_text(node)},
                {to_text(free)},

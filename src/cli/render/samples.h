@@ -89,7 +89,8 @@ inline const std::string kWorkloads = R"({"items": [
    "class": "production", "priority": 0, "state": "failed", "state_since": "2026-02-27T10:00:00Z",
    "submitted": "2026-02-27T09:00:00Z", "origin": {"kind": "user"}, "gpu_milli": 0,
    "replicas": {"min": 5, "max": 5, "running": 0}, "attempt": 1, "nodes": ["a", "b", "c", "d", "e"],
-   "reason": null, "expected_start": null, "held_gpu_seconds": 0, "gpu_active_seconds": 0, "tags": {}}
+   "exit": {"code": 3, "limit_hit": false, "vanished": false}, "reason": null,
+   "expected_start": null, "held_gpu_seconds": 0, "gpu_active_seconds": 0, "tags": {}}
 ], "next": "more"})";
 
 inline const std::string kQuota = R"({"items": [

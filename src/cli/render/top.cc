@@ -43,7 +43,10 @@ Ink ink_of(const wire::Gpu& gpu) {
 
 std::string holders_of(const wire::Gpu& gpu) {
   std::vector<std::string> names;
-  for (const wire::GpuHolder& holder : gpu.holders) names.push_back(holder.name.value_or(to_text(holder.workload)));
+  for (const wire::GpuHolder& holder : gpu.holders) {
+    std::string name = holder.name.value_or(to_text(holder.workload));
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);  // one of its replicas
+  }
   if (gpu.health == Health::kUnhealthy) names.push_back("unhealthy");
   if (gpu.foreign_processes > 0) names.push_back(counted(gpu.foreign_processes, "foreign process"));
   return join(names, ", ");

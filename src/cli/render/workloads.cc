@@ -20,6 +20,11 @@ std::string detail_of(const wire::WorkloadSummary& workload, const View& view) {
       text = fmt::format("starts {}; {}", relative_text(*workload.expected_start, view), text);
     return text;
   }
+  if (workload.state == WorkloadState::kFailed && workload.exit) {
+    std::string text = exit_text(*workload.exit);
+    if (workload.cause && *workload.cause != Cause::kNone) text += fmt::format(" ({})", to_text(*workload.cause));
+    return text;
+  }
   return nodes_text(workload.nodes);
 }
 

@@ -235,6 +235,10 @@ wire::WorkloadSummary summary_of(const State& state, const Workload& workload, I
                             .gpu_active_seconds = active_of(workload),
                             .tags = workload.spec.tags};
   if (!workload.attempts.empty()) out.started = time.optional(workload.attempts.back().running_since);
+  if (workload.state == WorkloadState::kFailed && !workload.attempts.empty()) {
+    out.cause = unless_empty(workload.attempts.back().cause);
+    out.exit = telling_exit(workload.attempts.back());
+  }
   if (!workload.waiting_for.empty()) {
     out.reason = wire::ReasonBrief{workload.waiting_for.front(), brief_text(workload.waiting_for.front())};
   }

@@ -183,7 +183,11 @@ TEST_CASE("the logs of a workload that left the memory long ago, and of one whos
   call.query = {{"attempt", "2"}};
   CHECK(test.problem(call, 404).find("title") != nullptr);
 
-  std::filesystem::remove_all(test.folder / "data/attempts/" + to_text(launch.key.workload));
+  // The engine tidies up the same folder at the same time, so a round may miss what it takes away.
+  std::filesystem::path kept = test.folder / "data/attempts/" + to_text(launch.key.workload);
+  std::error_code error;
+  for (int round = 0; round < 100 && std::filesystem::exists(kept, error); ++round)
+    std::filesystem::remove_all(kept, error);
   call.query = {};
   std::string refused = test.client().send(call).value().body;
   CHECK(refused.contains("were removed"));

@@ -225,6 +225,15 @@ TEST_CASE("replicas are named in front of their lines") {
   CHECK(std::count(query.begin(), query.end(), QueryItem{"since", "2026-03-01T11:50:00.000000Z"}) == 1);
 }
 
+TEST_CASE("a workload that finished long ago is shown no more, and its logs are") {
+  FakeServer server;
+  server.refuse(kShow, {.code = Code::kNotFound, .message = "no such workload"});
+  server.stream(kLogs, {line("1", "a"), state("end", "succeeded")});
+  Run run;
+  CHECK(run.with_server(server)({"logs", kId}) == 0);
+  CHECK(run.out == "[0] a\n");
+}
+
 TEST_CASE("a workload is named by name: the unfinished one, else the newest") {
   FakeServer server;
   server.on(kWorkloads, 200, page({summary(kOther, "failed"), summary(kId, "running")}));

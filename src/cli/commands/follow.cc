@@ -37,8 +37,11 @@ Result<int> logs(Session& session) {
   Console& console = session.console();
   wire::ReadWorkloadLogs wanted = TRY(read_log_options(session.call(), console.view()));
   wanted.workload = TRY(named_workload(session));
-  wire::Workload workload = TRY(session.ask(wire::ShowWorkload{.workload = wanted.workload}));
-  LogPrinter printer(console, {.names_replicas = workload.replicas.max > 1 && !wanted.replica,
+  // One that finished long ago is shown no more, and still has logs.
+  Result<wire::Workload> workload = session.ask(wire::ShowWorkload{.workload = wanted.workload});
+  if (!workload && workload.error().code != Code::kNotFound) return workload.error();
+  bool has_many = !workload || workload->replicas.max > 1;
+  LogPrinter printer(console, {.names_replicas = has_many && !wanted.replica,
                                .shows_times = session.call().has("timestamps")});
   LogListener listener{.on_line = [&](const wire::LogLine& line) { printer.print(line); },
                        .on_state =

@@ -167,7 +167,8 @@ class Runner {
 // A line for each run: the arguments, and after '#' what it found.
 Result<std::vector<RunOptions>> read_list(const std::string& path) {
   std::vector<RunOptions> runs;
-  for (std::string_view line : split(TRY(read_file_at(path, mebibytes(1))), '\n')) {
+  std::string text = TRY(read_file_at(path, mebibytes(1)));
+  for (std::string_view line : split(text, '\n')) {
     line = line.substr(0, line.find('#'));
     std::vector<std::string> words;
     for (std::string_view word : split(line, ' '))

@@ -13,6 +13,9 @@
 
 namespace moulin {
 
+// The server has a Call of its own; both are in one program, and must be two to the linker.
+inline namespace command_line {
+
 // One parsed call. Options are known to the verb and have a value where they need one.
 class Call {
  public:
@@ -35,6 +38,8 @@ class Call {
   std::string_view check_known(std::string_view option) const;
   std::map<std::string, std::vector<std::string>> values_;
 };
+
+}  // namespace command_line
 
 // `arguments` without the name of the program. Options may stand before, between and
 // after words, up to `--`. Every verb also has --json, --help and -h. `--version` is the

@@ -48,12 +48,16 @@ struct Extent {
   int64_t bytes = 0;
 };
 
+int64_t changed_us(const struct stat& facts) {
+  return facts.st_mtim.tv_sec * 1'000'000 + facts.st_mtim.tv_nsec / 1000;
+}
+
 void measure(const Fd& folder, Extent& extent, int depth) {
   for (const std::string& name : names_in(folder)) {
     struct stat facts{};
     if (::fstatat(folder.number(), name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) continue;
     extent.bytes += facts.st_blocks * kBlockBytes;
-    extent.newest_us = std::max(extent.newest_us, facts.st_mtim.tv_sec * 1'000'000 + facts.st_mtim.tv_nsec / 1000);
+    extent.newest_us = std::max(extent.newest_us, changed_us(facts));
     if (!S_ISDIR(facts.st_mode) || depth == kDepthMax) continue;
     if (Result<Fd> below = open_folder_in(folder, name)) measure(*below, extent, depth + 1);
   }
@@ -115,6 +119,10 @@ class Removal {
       if (!attempt) continue;
       Candidate candidate{.workload = id, .attempt = {*number}};
       measure(*attempt, candidate.extent, 0);
+      // One that is still empty is as old as itself: it may be about to be filled.
+      struct stat own{};
+      if (candidate.extent.newest_us == 0 && ::fstat(attempt->number(), &own) == 0)
+        candidate.extent.newest_us = changed_us(own);
       total_ += candidate.extent.bytes;
       candidates_.push_back(candidate);
     }

@@ -103,6 +103,17 @@ TEST_CASE("what was not released, or of which nothing is known, is left alone") 
   CHECK(attempts.has({99}, 1));
 }
 
+TEST_CASE("an attempt whose folder is still empty is as old as the folder") {
+  Attempts attempts;
+  std::string folder = attempts.workload_folder(kFinished) + "/1";
+  std::filesystem::create_directories(folder);
+  CHECK(attempts.remove({.age = hours(1)}).attempts == 0);  // made right now
+  timespec long_ago{.tv_sec = kNowUs / 1'000'000 - 7200, .tv_nsec = 0};
+  timespec times[2] = {long_ago, long_ago};
+  REQUIRE(::utimensat(AT_FDCWD, folder.c_str(), times, 0) == 0);
+  CHECK(attempts.remove({.age = hours(1)}).attempts == 1);
+}
+
 TEST_CASE("links in what programs left behind are removed, not followed") {
   Attempts attempts;
   testing::TemporaryFolder elsewhere;

@@ -17,9 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-LANES = ("tidy", "unit", "e2e", "asan", "tsan", "fuzz")
+LANES = ("tidy", "unit", "e2e", "asan", "tsan", "fuzz", "simulation", "mutations")
 DEFAULT_LANES = ("tidy", "unit", "e2e", "asan", "tsan")
+LONG_LANES = ("fuzz", "simulation", "mutations")
 FUZZ_SECONDS = 60
+SIMULATION = ["--seed", "1000", "--seeds", "100", "--events", "50000", "--depth", "16"]  # 5,000,000 events
 LANE_SECONDS_MAX = 3600  # a lane that takes longer hangs
 
 _DOCTEST = re.compile(r"\[doctest\] test cases:\s*(\d+) \|\s*(\d+) passed \|\s*(\d+) failed \|\s*(\d+) skipped")
@@ -189,6 +191,22 @@ def fuzz_lane(only):
     return count
 
 
+def program_lane(name, command):
+    """One program that counts for itself, shown while it runs."""
+    output = []
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as done:
+        for line in done.stdout:
+            output.append(line)
+            print(line, end="", flush=True)
+    return count_output(name, "".join(output), done.returncode == 0)
+
+
+def simulation_lane():
+    if not build("release", ["moulin-sim"]):
+        return Count(failed=1, names=["release: build"])
+    return program_lane("simulation", [ROOT / "build/release/moulin-sim", *SIMULATION])
+
+
 def run_lane(lane, arguments):
     if lane == "tidy":
         return tidy_lane(arguments.only)
@@ -198,6 +216,10 @@ def run_lane(lane, arguments):
         return e2e_lane(arguments.only, arguments.long)
     if lane == "fuzz":
         return fuzz_lane(arguments.only)
+    if lane == "simulation":
+        return simulation_lane()
+    if lane == "mutations":
+        return program_lane("mutations", [sys.executable, ROOT / "tests/mutations/run.py"])
     return ctest_lane(lane, ["-L", "unit"], arguments.only)
 
 
@@ -211,7 +233,7 @@ def main():
     if arguments.long:
         os.environ["MOULIN_LONG"] = "1"
         if not arguments.lane and not arguments.only:
-            lanes.append("fuzz")
+            lanes += LONG_LANES
 
     total = Count()
     for lane in lanes:

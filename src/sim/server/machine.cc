@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "sim/virtual_engine.h"
+
 namespace moulin::sim {
 
 namespace {
@@ -157,6 +159,20 @@ void Machine::vanish_one() {
   if (running.empty()) return;
   Process& process = *running[static_cast<size_t>(rng_.below(std::ssize(running)))];
   exit(process, {.error = "the supervisor was killed", .vanished = true});
+}
+
+void Machine::forget_one(const State& believed) {
+  std::vector<ReplicaKey> running;
+  for (const auto& [key, process] : processes_) {
+    const Replica* replica = find_replica(believed, key);
+    if (replica != nullptr && replica->state == ReplicaState::kRunning && !process.exited) running.push_back(key);
+  }
+  if (!running.empty()) processes_.erase(running[static_cast<size_t>(rng_.below(std::ssize(running)))]);
+}
+
+void Machine::bring_stranger() {
+  ReplicaKey key{.workload = {static_cast<uint64_t>(++strangers_)}, .attempt = {1}, .replica = {0}};
+  processes_[key] = {.launch = {.key = key, .token = "of somebody else"}, .started = true};
 }
 
 // ---- Reports ----

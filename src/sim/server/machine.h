@@ -10,6 +10,7 @@
 
 #include "base/rng.h"
 #include "boundary/engine.h"
+#include "model/state.h"
 #include "sim/server/faults.h"
 #include "sim/server/timeline.h"
 
@@ -41,6 +42,10 @@ class Machine {
   void fence(const NodeName& node);
   // The supervisor of one replica dies with it.
   void vanish_one();
+  // One of those that run is as if it had never been: nothing will be told of it.
+  void forget_one(const State& believed);
+  // A process with our mark that no server started, as a copied data folder brings.
+  void bring_stranger();
 
   // In a calm every new process ends soon and does what it is told.
   void set(Weather weather) { weather_ = weather; }
@@ -76,6 +81,7 @@ class Machine {
 
   std::map<ReplicaKey, Process> processes_;
   std::set<NodeName> silent_;
+  int64_t strangers_ = 0;
 };
 
 }  // namespace moulin::sim

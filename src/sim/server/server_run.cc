@@ -37,6 +37,7 @@ class ServerRun {
   bool reaches_outside();
   void consider_death();
   void die(Fault fault);
+  void stopped();
 
   // ---- What happens by itself ----
   void come_again();
@@ -44,11 +45,13 @@ class ServerRun {
   void disturb_disk();
   void disturb_node();
   void disturb_gpu();
+  void disturb_processes();
 
   // ---- Quiet times ----
   void quiet();
   void set(Weather weather);
   void settle(Duration duration);
+  void settle_alive(Duration duration);
   void finish();
 
   const RunOptions options_;
@@ -68,6 +71,7 @@ class ServerRun {
   std::unique_ptr<Life> life_;
   bool is_alive_ = false;
   bool is_power_lost_ = false;
+  bool is_stopping_ = false;  // in good order
   Weather weather_ = Weather::kWild;
   int64_t calls_left_ = -1;  // until it dies in the middle of what it does; -1: it does not
   int64_t lives_ = 0;
@@ -123,6 +127,7 @@ void ServerRun::take_turn(Who who) {
   switch (who) {
     case Who::kReactor: {
       ReactorTurn turn = life_->reactor().turn();
+      if (turn.then == ReactorTurn::Then::kOver) return stopped();
       reactor_ready_ = turn.then == ReactorTurn::Then::kAgain;
       reactor_at_.reset();
       if (turn.until) reactor_at_ = life_->true_time(*turn.until);
@@ -179,7 +184,7 @@ void ServerRun::step() {
 }
 
 void ServerRun::after_step() {
-  if (life_ != nullptr && is_alive_) consider_death();
+  if (life_ != nullptr && is_alive_ && !is_stopping_) consider_death();
   if (life_ != nullptr && !is_alive_) bury();
 }
 
@@ -188,6 +193,7 @@ void ServerRun::after_step() {
 void ServerRun::begin_life() {
   is_alive_ = true;
   calls_left_ = -1;
+  is_stopping_ = false;
   ++lives_;
   watcher_.note("  the server begins");
   Result<std::unique_ptr<Life>> begun = Life::begin(site_, [this] { return is_alive_; });
@@ -236,13 +242,22 @@ void ServerRun::consider_death() {
 void ServerRun::die(Fault fault) {
   Rng& dice = faults_.dice(fault);
   watcher_.note("  the server is to die");
-  switch (dice.below(5)) {
+  switch (dice.below(6)) {
     case 0: is_alive_ = false; return;
+    case 5: is_stopping_ = true; return life_->reactor().stop();
     case 1: calls_left_ = dice.between(1, 6); return;
     case 2: return disk_.die(Death::kBefore, 0);
     case 3: return disk_.die(Death::kAfter, 0);
   }
   disk_.die(Death::kWithin, dice.below(8));
+}
+
+// It was asked to end and has: whoever asked it something was answered.
+void ServerRun::stopped() {
+  while (life_->readers().turn()) {}
+  for (const std::string& line : users_.unanswered())
+    watcher_.complain("answers", line + " was not answered before the end");
+  is_alive_ = false;
 }
 
 // ---- What happens by itself ----
@@ -259,7 +274,7 @@ void ServerRun::mischief() {
   disturb_disk();
   disturb_node();
   disturb_gpu();
-  if (faults_.strikes(Fault::kVanished, 4'000)) machine_.vanish_one();
+  disturb_processes();
   if (faults_.strikes(Fault::kWallStep, 1'000)) {
     Rng& dice = faults_.dice(Fault::kWallStep);
     clocks_.step_wall(seconds(dice.between(-100, 100)));
@@ -304,6 +319,15 @@ void ServerRun::disturb_gpu() {
   timeline_.after(seconds(dice.between(1, 200)), [this, uuid] { hardware_.change(uuid, {}, 0); });
 }
 
+void ServerRun::disturb_processes() {
+  if (!faults_.strikes(Fault::kVanished, 6'000)) return;
+  switch (faults_.dice(Fault::kVanished).below(3)) {
+    case 0: return machine_.vanish_one();
+    case 1: return machine_.forget_one(watcher_.state());
+  }
+  machine_.bring_stranger();
+}
+
 // ---- Quiet times ----
 
 void ServerRun::set(Weather weather) {
@@ -327,15 +351,21 @@ void ServerRun::settle(Duration duration) {
   }
 }
 
-// Nothing new and nothing wrong for a while; then all accounts must be even.
+// Nothing new and nothing wrong for a while, in one life.
+void ServerRun::settle_alive(Duration duration) {
+  for (int64_t life = -1; life != lives_ && !watcher_.wrong();) {
+    while (life_ == nullptr && !watcher_.wrong()) step();
+    set(Weather::kCalm);
+    life = life_ == nullptr ? -1 : lives_;
+    settle(duration);
+    if (life_ == nullptr) life = -1;  // a death that was under way already
+  }
+}
+
+// Then all accounts must be even.
 void ServerRun::quiet() {
   watcher_.note("  a quiet time");
-  while (life_ == nullptr && !watcher_.wrong()) step();
-  set(Weather::kCalm);
-  settle(minutes(5));
-  while (life_ == nullptr && !watcher_.wrong()) step();
-  set(Weather::kCalm);
-  settle(minutes(20));
+  settle_alive(minutes(20));
   if (!watcher_.wrong()) check_settled(*life_, site_, users_);
   set(Weather::kWild);
 }
@@ -343,10 +373,10 @@ void ServerRun::quiet() {
 // Everything is stopped: nothing may be held any more, by anybody.
 void ServerRun::finish() {
   quiet();
-  set(Weather::kCalm);
+  settle_alive(seconds(1));
   if (watcher_.wrong()) return;
   users_.stop_everything(*life_);
-  settle(minutes(20));
+  settle_alive(minutes(20));
   if (!watcher_.wrong()) check_settled(*life_, site_, users_);
   if (!watcher_.wrong()) check_empty(*life_, site_);
 }

@@ -138,6 +138,7 @@ class Runner {
     events_ += trial.events;
     seconds_ += taken;
     if (!trial.checker.empty()) return fail(options, trial);
+    ++passed_;
     print(fmt::format("seed {}: {} events, {} requests, {} lives, {} in {:.1f} s\n", options.seed, trial.events,
                       trial.requests, trial.lives, trial.hash, taken));
     return true;
@@ -146,10 +147,12 @@ class Runner {
   void sum_up() const {
     print(fmt::format("{} events in {:.1f} s, {:.0f} events/s\n", events_, seconds_,
                       static_cast<double>(events_) / seconds_));
+    print(fmt::format("{} passed, {} failed\n", passed_, failed_));
   }
 
  private:
   bool fail(const RunOptions& options, const Trial& trial) {
+    ++failed_;
     print_failure(options, trial);
     if (!arguments_.shrinks || trial.checker == "twice") return false;
     Shrunk small = shrink(kSelf, options, trial, kTrialsMax);
@@ -158,8 +161,10 @@ class Runner {
     return false;
   }
 
-  inline static const std::string kSelf = "/proc/self/exe";  // a path that the child reads as its own program
+  inline static const std::string kSelf = "/proc/self/exe";
   const Arguments& arguments_;
+  int64_t passed_ = 0;
+  int64_t failed_ = 0;
   int64_t events_ = 0;
   double seconds_ = 0;
 };

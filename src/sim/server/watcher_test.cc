@@ -15,8 +15,8 @@ std::vector<NumberedEvent> first_events() {
   Instant at = Instant{} + hours(1);
   for (CommandBody body : {CommandBody(command::BeginEpoch{.boot_id = "b", .wall_offset = {}, .version = "t"}),
                            CommandBody(command::RegisterNode{TestCluster::make_node("n1")})}) {
-    for (const Event& event : *core.execute({.actor = {}, .at = at, .body = body}))
-      numbered.push_back({{std::ssize(numbered) + 1}, event});
+    Result<Events> events = core.execute({.actor = {}, .at = at, .body = body});
+    for (const Event& event : *events) numbered.push_back({{std::ssize(numbered) + 1}, event});
   }
   return numbered;
 }

@@ -144,7 +144,7 @@ class Run(Shared):
             follower.send_signal(signal.SIGINT)
             _, err = follower.communicate(timeout=20)
         self.assertNotEqual(follower.returncode, 0)
-        self.assertIn(self.server.show("followed")["state"], ("running", "stopping", "stopped"), err)
+        self.assertIn(self.server.show("followed")["state"], ("starting", "running", "stopping", "stopped"), err)
         self.server.cli("stop", "followed", check=False)
 
     def test_wrong_calls(self):

@@ -3,7 +3,7 @@
 #include "base/json_reader.h"
 #include "cli/login.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -97,4 +97,4 @@ Result<Access> find_access(const Surroundings& surroundings) {
   return access;
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

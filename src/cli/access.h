@@ -15,7 +15,7 @@
 #include "api/http_client.h"
 #include "cli/surroundings.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // Where `moulin up` listens unless told otherwise.
 inline constexpr uint16_t kUsualPort = 6468;
@@ -39,4 +39,4 @@ Result<Endpoint> endpoint_from(std::string_view url, std::string_view from);
 // file is not there or not ours to read. A missing default file is no error: token is empty.
 Result<Access> find_access(const Surroundings& surroundings);
 
-}  // namespace moulin
+}  // namespace moulin::cli

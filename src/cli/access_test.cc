@@ -4,7 +4,7 @@
 
 #include <map>
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -112,4 +112,4 @@ TEST_CASE("a server that cannot be reached without TLS is refused") {
   CHECK(world.find().error().field == "MOULIN_URL");
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

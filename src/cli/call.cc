@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/text.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -267,4 +267,4 @@ Result<int64_t> parse_integer(std::string_view what, std::string_view text) {
                .allowed = "a whole number, such as 4"};
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -11,7 +11,7 @@
 #include "cli/verb.h"
 #include "cli/view.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // The server has a Call of its own; both are in one program, and must be two to the linker.
 inline namespace command_line {
@@ -52,4 +52,4 @@ std::span<const OptionSpec> common_options();
 // A value of an option, or of a word on the command line, that is no whole number.
 Result<int64_t> parse_integer(std::string_view what, std::string_view text);
 
-}  // namespace moulin
+}  // namespace moulin::cli

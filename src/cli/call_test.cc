@@ -5,7 +5,7 @@
 #include "cli/help.h"
 #include "cli/testing.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -71,4 +71,4 @@ TEST_CASE("a topic has a help of its own") {
   CHECK(parse({"project", "create", "--help"}).value().topic.empty());
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -5,7 +5,7 @@
 #include "cli/columns.h"
 #include "cli/units.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -174,4 +174,4 @@ std::string render_findings(const std::vector<Finding>& findings, const View& vi
   return text;
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -10,7 +10,7 @@
 #include "cli/access.h"
 #include "cli/view.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 struct Finding {
   enum class Verdict {
@@ -40,4 +40,4 @@ std::vector<Finding> findings_of(const Checkup& checkup, const View& view);
 // One line for each, with what to do below it.
 std::string render_findings(const std::vector<Finding>& findings, const View& view);
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -3,7 +3,7 @@
 #include "cli/render/samples.h"
 #include "cli/testing.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -67,4 +67,4 @@ TEST_CASE("no server, no token, a wrong token") {
   CHECK(findings_of(checkup, sample_view()).at(1).text == "none was found");
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -5,10 +5,10 @@
 
 #include "cli/program.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // Runs one call and gives the exit status; docs/cli.md lists them. To be called once,
 // before any thread is started: it may block signals.
 int cli_main(int argc, char** argv, std::span<const LocalVerb> local);
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -98,4 +98,4 @@ std::vector<std::string> broken(std::string_view text, size_t columns) {
   return lines;
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

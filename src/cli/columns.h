@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace moulin {
+namespace moulin::cli {
 
 // Columns on the screen: wide characters (Chinese, emoji) take two, combining ones none.
 // A byte that is no UTF-8 takes one.
@@ -19,4 +19,4 @@ std::string cut_to(std::string_view text, size_t columns);
 // own. At least one line.
 std::vector<std::string> broken(std::string_view text, size_t columns);
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace moulin {
+namespace moulin::cli {
 
 TEST_CASE("wide characters take two columns, combining ones none") {
   CHECK(columns_of("häß") == 3);
@@ -34,4 +34,4 @@ TEST_CASE("text is broken at blanks, which are kept inside a line") {
   CHECK(broken("", 5) == Lines{""});
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

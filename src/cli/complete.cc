@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/call.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -138,4 +138,4 @@ Completion complete(std::span<const Verb> verbs, std::span<const std::string_vie
   return to.take();
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -10,7 +10,7 @@
 #include "cli/verb.h"
 #include "cli/words.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 struct Candidate {
   std::string text;
@@ -25,4 +25,4 @@ struct Completion {
 // `before` are the whole words behind `moulin`, `current` is the one that is being typed.
 Completion complete(std::span<const Verb> verbs, std::span<const std::string_view> before, std::string_view current);
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -63,4 +63,4 @@ TEST_CASE("words of a verb by their place") {
   CHECK(candidates({"run", ""}) == "--");
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -5,7 +5,7 @@
 #include "api/problem.h"
 #include "base/check.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 View Console::view() const {
   View view = parts_.out_view;
@@ -66,4 +66,4 @@ int exit_status(Code code) {
   MOULIN_UNREACHABLE();
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "cli/view.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // What a console writes to and knows about its terminal; main fills it from the process
 // (terminal.h), a test from memory.
@@ -55,4 +55,4 @@ int exit_status(Code code);
 // Of a verb that Ctrl-C ended: 128 and SIGINT, as shells have it.
 inline constexpr int kInterruptedStatus = 130;
 
-}  // namespace moulin
+}  // namespace moulin::cli

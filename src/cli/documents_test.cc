@@ -9,7 +9,7 @@
 #include "cli/console.h"
 #include "cli/verb.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -68,4 +68,4 @@ TEST_CASE("the exit statuses in docs/cli.md are those of the program") {
   CHECK(written == used);
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -120,4 +120,4 @@ int exit_status_of(const wire::LogState& end) {
   return 1;
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -7,7 +7,7 @@
 
 #include "cli/session.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 struct FollowOptions {
   enum class WhenBroken { kFail, kGoOn };
@@ -44,4 +44,4 @@ Result<std::optional<wire::LogState>> follow_logs(Session& session, wire::ReadWo
 // signal, 0 for success, else 1.
 int exit_status_of(const wire::LogState& end);
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -9,7 +9,7 @@
 #include "cli/call.h"
 #include "cli/columns.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -117,4 +117,4 @@ std::string verb_help(const Verb& verb, const View& view) {
                             examples_text(verb.examples));
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

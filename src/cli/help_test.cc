@@ -8,7 +8,7 @@
 #include "cli/testing.h"
 #include "cli/words.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -126,4 +126,4 @@ TEST_CASE("refusals read as they should") {
   testing::check_snapshot("refused_calls", refusals);
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

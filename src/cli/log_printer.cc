@@ -5,7 +5,7 @@
 #include "cli/render/workloads.h"
 #include "cli/units.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 std::string state_note(const wire::LogState& state) {
   std::string note(to_text(state.state));
@@ -64,4 +64,4 @@ void LogPrinter::write(const wire::LogLine& line, std::string_view text) {
   }
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

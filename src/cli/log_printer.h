@@ -6,7 +6,7 @@
 #include "api/wire_types.h"
 #include "cli/console.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 class LogPrinter {
  public:
@@ -39,4 +39,4 @@ class LogPrinter {
 // "waiting: 0.5 GPU needed, 0.25 free", "preempted (higher_class) for w-...".
 std::string state_note(const wire::LogState& state);
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -4,7 +4,7 @@
 
 #include "base/json_reader.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -68,4 +68,4 @@ Result<std::string> clean_token(std::string text, std::string_view from) {
                .to_do = "put what `moulin token create` printed into it"};
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

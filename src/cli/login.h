@@ -7,7 +7,7 @@
 
 #include "cli/surroundings.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 struct Login {
   std::string url;  // as to_text(Endpoint) has it
@@ -27,4 +27,4 @@ Status write_login(const Surroundings& surroundings, const Login& login);
 // A token stands on one line and has no blanks. `from` names where it stood, for the Error.
 Result<std::string> clean_token(std::string text, std::string_view from);
 
-}  // namespace moulin
+}  // namespace moulin::cli

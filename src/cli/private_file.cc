@@ -10,7 +10,7 @@
 
 #include "api/socket.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -52,4 +52,4 @@ Status remove_private_file(const std::string& path) {
   return cannot_write(path, errno);
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // Writes it with mode 0600, whole or not at all: what was there before stays if it fails.
 // Makes its folders with mode 0700. Does not follow a link in its place.
@@ -14,4 +14,4 @@ Status write_private_file(const std::string& path, const std::string& text);
 // kNotFound when there is none.
 Status remove_private_file(const std::string& path);
 
-}  // namespace moulin
+}  // namespace moulin::cli

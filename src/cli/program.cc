@@ -8,7 +8,7 @@
 #include "cli/help.h"
 #include "cli/session.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -55,4 +55,4 @@ int run_program(std::span<const std::string_view> arguments, ConsoleParts parts,
   return exit_status(status.error().code);
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -8,7 +8,7 @@
 #include "cli/console.h"
 #include "cli/surroundings.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // What runs a verb that needs no server, and so not this folder. It gives the exit status.
 struct LocalVerb {
@@ -21,4 +21,4 @@ struct LocalVerb {
 int run_program(std::span<const std::string_view> arguments, ConsoleParts parts, const Surroundings& surroundings,
                 std::span<const LocalVerb> local);
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -4,7 +4,7 @@
 
 #include "cli/testing.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -450,4 +450,4 @@ TEST_CASE("events of everything are followed only when asked") {
   CHECK(run.err.find("add -f") != std::string::npos);
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -112,4 +112,4 @@ Result<WorkloadId> named_workload(Session& session) {
   return find_workload(session, session.call().words.front(), project ? *project : "");
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -11,7 +11,7 @@
 #include "cli/console.h"
 #include "cli/surroundings.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 class Session {
  public:
@@ -74,4 +74,4 @@ Result<WorkloadId> find_workload(Session& session, const std::string& text, cons
 // The same for the first word of the call and its --project, which the verb must have.
 Result<WorkloadId> named_workload(Session& session);
 
-}  // namespace moulin
+}  // namespace moulin::cli

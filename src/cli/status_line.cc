@@ -2,7 +2,7 @@
 
 #include "cli/columns.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 void StatusLine::show(std::string_view text) {
   View view = console_.error_view();
@@ -19,4 +19,4 @@ void StatusLine::clear() {
   shown_.clear();
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

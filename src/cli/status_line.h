@@ -6,7 +6,7 @@
 
 #include "cli/console.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // Silent unless standard error is a terminal and answers are for people. Gone without a
 // trace when it is destroyed.
@@ -26,4 +26,4 @@ class StatusLine {
   std::string shown_;
 };
 
-}  // namespace moulin
+}  // namespace moulin::cli

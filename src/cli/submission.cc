@@ -9,7 +9,7 @@
 #include "base/json_reader.h"
 #include "base/yaml.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -200,4 +200,4 @@ std::string field_of_file(const std::string& field, size_t count) {
   return count == 1 ? path : fmt::format("document {}: {}", index + 1, path);
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

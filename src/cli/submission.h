@@ -9,7 +9,7 @@
 #include "cli/call.h"
 #include "cli/surroundings.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // The workload file that the options of `run` stand for. `base` is what --like names,
 // else null; options replace its fields. The folder is the current one unless the base
@@ -29,4 +29,4 @@ std::string field_of_file(const std::string& field, size_t count);
 // "0.25", "2", "2x0.5" or "20GiB" as the file has it.
 Json gpu_document(const std::string& text);
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -6,7 +6,7 @@
 
 #include "model/workload_file.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -157,4 +157,4 @@ TEST_CASE("fields of answers are named as the person wrote them") {
   CHECK(field_of_file("workloads", 3) == "workloads");
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

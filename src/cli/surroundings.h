@@ -9,7 +9,7 @@
 #include "base/instant.h"
 #include "base/result.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // Ctrl-C and a polite end, held back from the moment one is made until it is destroyed.
 class Interrupts {
@@ -43,4 +43,4 @@ struct Surroundings {
   std::function<std::string(std::string_view question, Interrupts& interrupts)> ask_secret{};
 };
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "cli/columns.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -112,4 +112,4 @@ std::string Facts::text(const View& view) const {
   return text;
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -6,7 +6,7 @@
 
 #include "cli/view.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 enum class Align { kLeft, kRight };
 // What gives room when a table is wider than the terminal: kCut is shortened, down to a few
@@ -61,4 +61,4 @@ class Facts {
   std::vector<Fact> facts_;
 };
 
-}  // namespace moulin
+}  // namespace moulin::cli

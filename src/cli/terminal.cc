@@ -23,7 +23,7 @@
 #include "base/check.h"
 #include "cli/private_file.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -230,4 +230,4 @@ Surroundings process_surroundings() {
           .ask_secret = ask_secret};
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

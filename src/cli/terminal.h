@@ -5,10 +5,10 @@
 #include "cli/console.h"
 #include "cli/surroundings.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // Colours only on a terminal, and never with NO_COLOR or TERM=dumb.
 ConsoleParts process_console();
 Surroundings process_surroundings();
 
-}  // namespace moulin
+}  // namespace moulin::cli

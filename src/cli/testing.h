@@ -18,7 +18,7 @@
 #include "api/wire_types.h"
 #include "cli/program.h"
 
-namespace moulin::testing {
+namespace moulin::cli::testing {
 
 // The text of tests/snapshots/cli/NAME.txt must be `text`. With MOULIN_REWRITE_SNAPSHOTS
 // set the file is written instead; look at the difference before you commit it.
@@ -169,4 +169,4 @@ class Run {
   std::atomic<int> signal_ = 0;
 };
 
-}  // namespace moulin::testing
+}  // namespace moulin::cli::testing

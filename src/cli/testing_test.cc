@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace moulin::testing {
+namespace moulin::cli::testing {
 
 int FakeInterrupts::take() {
   char byte = 0;
@@ -90,4 +90,4 @@ int Run::operator()(std::vector<std::string_view> arguments) {
   return run_program(arguments, std::move(parts), surroundings, {});
 }
 
-}  // namespace moulin::testing
+}  // namespace moulin::cli::testing

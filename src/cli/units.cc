@@ -4,7 +4,7 @@
 
 #include <array>
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -90,4 +90,4 @@ Result<WallTime> parse_since(std::string_view text, const View& view) {
                .allowed = "how long ago, such as 10m or 2h, or a time such as 2026-03-01T09:30:00Z"};
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -9,7 +9,7 @@
 #include "model/quota.h"
 #include "model/workload.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // "0s", "45s", "12m", "3h 12m", "2d 4h": the two largest units, rounded down.
 std::string brief(Duration duration);
@@ -36,4 +36,4 @@ std::string counted(int64_t count, std::string_view thing);
 // A time for --since: "10m" is ten minutes before now; RFC 3339 is taken as it is.
 Result<WallTime> parse_since(std::string_view text, const View& view);
 
-}  // namespace moulin
+}  // namespace moulin::cli

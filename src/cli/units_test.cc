@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace moulin {
+namespace moulin::cli {
 
 TEST_CASE("durations in their two largest units") {
   CHECK(brief({}) == "0s");
@@ -45,4 +45,4 @@ TEST_CASE("since when: how long ago, or a time") {
   CHECK(parse_since("yesterday", view).error().field == "--since");
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

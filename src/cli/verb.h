@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 class Session;
 
@@ -50,4 +50,4 @@ std::string_view verb_of_habit(std::string_view word);
 // The second words of `first`, in the order of the help: "list", "show" ... of "project".
 std::vector<std::string_view> second_words(std::span<const Verb> verbs, std::string_view first);
 
-}  // namespace moulin
+}  // namespace moulin::cli

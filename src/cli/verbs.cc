@@ -5,7 +5,7 @@
 #include "cli/commands/groups.h"
 #include "cli/verb.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 std::span<const Verb> verbs() {
   static const std::vector<Verb> kAll = [] {
@@ -63,4 +63,4 @@ std::vector<std::string_view> second_words(std::span<const Verb> verbs, std::str
   return seconds;
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -6,7 +6,7 @@
 
 #include "cli/columns.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -65,4 +65,4 @@ std::string wrapped(std::string_view text, std::string_view indent, const View& 
   return lines;
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

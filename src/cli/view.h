@@ -8,7 +8,7 @@
 
 #include "api/wall_time.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 struct View {
   enum class Colour { kOff, kOn };
@@ -35,4 +35,4 @@ std::string printable(std::string_view text);
 // terminal, at most 100), each line with `indent` in front. Ends with a newline.
 std::string wrapped(std::string_view text, std::string_view indent, const View& view);
 
-}  // namespace moulin
+}  // namespace moulin::cli

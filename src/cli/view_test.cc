@@ -7,7 +7,7 @@
 #include "cli/columns.h"
 #include "cli/table.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 TEST_CASE("colours only when the view has them") {
   CHECK(paint("x", Ink::kRed, {}) == "x");
@@ -75,4 +75,4 @@ TEST_CASE("facts stand one below the other") {
         "state  running\nid     a\\nb\nwaits  it needs more than\n       there is today\n");
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -8,7 +8,7 @@
 #include "model/workload.h"
 #include "model/workload_spec.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -71,4 +71,4 @@ const ValueWord* find_value_word(std::string_view word) {
   return found == std::end(kWordsOfHelp) ? nullptr : &*found;
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace moulin {
+namespace moulin::cli {
 
 enum class ValueSource {
   kFree,     // nothing can be suggested
@@ -34,4 +34,4 @@ struct ValueWord {
 // nullptr: there is no such word.
 const ValueWord* find_value_word(std::string_view word);
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -18,7 +18,7 @@ std::span<const LocalVerb> local_verb_runners() {
 
 std::string data_folder_of(const Call& call) {
   const std::string* named = call.value("data");
-  std::filesystem::path path = named != nullptr ? *named : default_data_folder(process_surroundings());
+  std::filesystem::path path = named != nullptr ? *named : cli::default_data_folder(cli::process_surroundings());
   std::string absolute = std::filesystem::absolute(path).lexically_normal().string();
   if (absolute.size() > 1 && absolute.ends_with('/')) absolute.pop_back();
   return absolute;

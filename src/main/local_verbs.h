@@ -7,6 +7,10 @@
 
 namespace moulin {
 
+using cli::Call;
+using cli::Console;
+using cli::LocalVerb;
+
 std::span<const LocalVerb> local_verb_runners();
 
 // Each gives the exit status; their options and help stand in src/cli/commands/local.cc.

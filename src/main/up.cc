@@ -91,10 +91,10 @@ void stop_on_signal(Server& server, const sigset_t& signals, std::atomic<bool>& 
 
 // Clients ask the default folder, unless somebody logged in to another server.
 bool is_found_without_settings(const UpOptions& options) {
-  Surroundings surroundings = process_surroundings();
-  if (options.data != default_data_folder(surroundings)) return false;
+  cli::Surroundings surroundings = cli::process_surroundings();
+  if (options.data != cli::default_data_folder(surroundings)) return false;
   if (!surroundings.variable("MOULIN_DATA").empty()) return true;
-  Result<std::optional<Login>> login = read_login(surroundings);
+  Result<std::optional<cli::Login>> login = cli::read_login(surroundings);
   return login && !*login;
 }
 
@@ -123,18 +123,18 @@ Result<int> serve(const UpOptions& options, Console& console) {
   // Before any thread starts, too: it forks.
   Containment containment = probe_containment();
   HostFacts host = TRY(host_facts());
-  std::unique_ptr<Server> server = TRY(Server::start(
-      {.data_folder = options.data,
-       .listen = options.listen,
-       .version = kVersion,
-       .boot_id = host.boot_id,
-       .notes = notes_for(options, containment),
-       .starter_account = starter_account(),
-       .logs_kept = options.logs_kept,
-       .origin = options.origin},
-      [&](const DataFolder& folder, const Installation& installation, ServerLog& log) {
-        return make_parts(options, containment, folder, installation, log);
-      }));
+  std::unique_ptr<Server> server =
+      TRY(Server::start({.data_folder = options.data,
+                         .listen = options.listen,
+                         .version = kVersion,
+                         .boot_id = host.boot_id,
+                         .notes = notes_for(options, containment),
+                         .starter_account = starter_account(),
+                         .logs_kept = options.logs_kept,
+                         .origin = options.origin},
+                        [&](const DataFolder& folder, const Installation& installation, ServerLog& log) {
+                          return make_parts(options, containment, folder, installation, log);
+                        }));
   announce(*server, options, console);
   notify_manager("READY=1");
   std::atomic<bool> ended = false;

@@ -71,7 +71,7 @@ Status check(const UpOptions& options) {
 }  // namespace
 
 Result<UpOptions> read_up_options(const Call& call) {
-  UpOptions options{.data = data_folder_of(call), .listen = {.host = "127.0.0.1", .port = kUsualPort}};
+  UpOptions options{.data = data_folder_of(call), .listen = {.host = "127.0.0.1", .port = cli::kUsualPort}};
   if (const std::string* listen = call.value("listen")) options.listen = TRY(parse_listen(*listen));
   if (const std::string* simulate = call.value("simulate")) options.simulate = *simulate;
   if (const std::string* engine = call.value("engine")) options.engine = TRY(parse_engine(*engine));

@@ -11,6 +11,8 @@
 
 namespace moulin {
 
+using cli::Call;
+
 struct UpOptions {
   enum class EngineKind { kLocal, kVirtual };
   std::string data{};  // absolute

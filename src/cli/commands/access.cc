@@ -8,7 +8,7 @@
 #include "cli/render/identity.h"
 #include "cli/session.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -146,4 +146,4 @@ constexpr Verb kVerbs[] = {
 
 std::span<const Verb> access_verbs() { return kVerbs; }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -1,7 +1,7 @@
 // login, logout and whoami, as a person meets them.
 #include "cli/testing.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -62,4 +62,4 @@ TEST_CASE("a token that does not work, no token and no server keep nothing") {
   CHECK(run.file(kFile).empty());
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

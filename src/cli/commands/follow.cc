@@ -8,7 +8,7 @@
 #include "cli/render/server.h"
 #include "cli/units.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -41,8 +41,8 @@ Result<int> logs(Session& session) {
   Result<wire::Workload> workload = session.ask(wire::ShowWorkload{.workload = wanted.workload});
   if (!workload && workload.error().code != Code::kNotFound) return workload.error();
   bool has_many = !workload || workload->replicas.max > 1;
-  LogPrinter printer(console, {.names_replicas = has_many && !wanted.replica,
-                               .shows_times = session.call().has("timestamps")});
+  LogPrinter printer(console,
+                     {.names_replicas = has_many && !wanted.replica, .shows_times = session.call().has("timestamps")});
   LogListener listener{.on_line = [&](const wire::LogLine& line) { printer.print(line); },
                        .on_state =
                            [&](const wire::LogState& state) {
@@ -163,4 +163,4 @@ constexpr Verb kVerbs[] = {
 
 std::span<const Verb> follow_verbs() { return kVerbs; }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -5,7 +5,7 @@
 
 #include "cli/verb.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 std::span<const Verb> main_verbs();      // up: main runs it
 std::span<const Verb> submit_verbs();    // run, apply
@@ -20,4 +20,4 @@ std::span<const Verb> server_verbs();    // doctor, down, version
 std::span<const Verb> local_verbs();     // backup, restore, journal: main runs them
 std::span<const Verb> shell_verbs();     // completion
 
-}  // namespace moulin
+}  // namespace moulin::cli

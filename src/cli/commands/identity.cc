@@ -3,7 +3,7 @@
 #include "cli/commands/groups.h"
 #include "cli/session.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -172,4 +172,4 @@ constexpr Verb kVerbs[] = {
 
 std::span<const Verb> identity_verbs() { return kVerbs; }
 
-}  // namespace moulin
+}  // namespace moulin::cli

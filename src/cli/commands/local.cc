@@ -2,7 +2,7 @@
 // their options and help stand here with all others.
 #include "cli/commands/groups.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -30,8 +30,7 @@ constexpr OptionSpec kUpOptions[] = {
     {.name = "keep-logs-size",
      .value = "SIZE",
      .help = "and the oldest of them when all are larger; 0: no limit (unless given: 50GiB)"},
-    {.name = "copy",
-     .help = "the folder is a copy: go on with its history, leave alone what the original started"},
+    {.name = "copy", .help = "the folder is a copy: go on with its history, leave alone what the original started"},
     {.name = "service", .help = "write a unit of systemd with these options, and start it where systemd runs"},
     {.name = "unit-folder", .value = "DIR", .help = "with --service: write the unit there, and start nothing"},
 };
@@ -95,4 +94,4 @@ constexpr Verb kLocalVerbs[] = {
 std::span<const Verb> main_verbs() { return kUpVerbs; }
 std::span<const Verb> local_verbs() { return kLocalVerbs; }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -7,7 +7,7 @@
 
 #include "cli/session.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 inline constexpr int64_t kItemsOfPageMax = 1000;  // that the server gives at once
 inline constexpr int64_t kItemsMax = 100'000;     // that we ask for
@@ -52,4 +52,4 @@ Result<typename Operation::Answer> all_pages(Session& session, Operation operati
   return pages_of(session, std::move(operation), TRY(wanted_items(session.call())));
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

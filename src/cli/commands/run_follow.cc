@@ -8,7 +8,7 @@
 #include "cli/status_line.h"
 #include "cli/units.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -99,4 +99,4 @@ Result<int> run_follow(Session& session, const wire::SubmittedWorkload& workload
   return Follower(session, workload).follow();
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -3,10 +3,10 @@
 
 #include "cli/follow.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // Follows the workload and gives its exit status. On Ctrl-C a person is asked whether to
 // detach (0) or to stop it; without a person it detaches (128 and the signal).
 Result<int> run_follow(Session& session, const wire::SubmittedWorkload& workload);
 
-}  // namespace moulin
+}  // namespace moulin::cli

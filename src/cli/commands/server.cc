@@ -10,7 +10,7 @@
 #include "cli/session.h"
 #include "cli/status_line.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -136,4 +136,4 @@ constexpr Verb kVerbs[] = {
 
 std::span<const Verb> server_verbs() { return kVerbs; }
 
-}  // namespace moulin
+}  // namespace moulin::cli

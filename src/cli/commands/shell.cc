@@ -6,7 +6,7 @@
 #include "cli/session.h"
 #include "cli/words.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -106,4 +106,4 @@ constexpr Verb kVerbs[] = {
 
 std::span<const Verb> shell_verbs() { return kVerbs; }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -8,7 +8,7 @@
 #include "cli/status_line.h"
 #include "cli/submission.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -237,4 +237,4 @@ constexpr Verb kVerbs[] = {
 
 std::span<const Verb> submit_verbs() { return kVerbs; }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -6,7 +6,7 @@
 
 #include "cli/complete.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -115,4 +115,4 @@ int suggest(Session& session, std::span<const std::string_view> words) {
   return 0;
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -6,7 +6,7 @@
 
 #include "cli/session.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 inline constexpr std::string_view kCompleteVerb = "__complete";
 
@@ -15,4 +15,4 @@ inline constexpr std::string_view kCompleteVerb = "__complete";
 // them. Asks the server for at most a second.
 int suggest(Session& session, std::span<const std::string_view> words);
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -1,7 +1,7 @@
 // What a shell hears at a Tab.
 #include "cli/testing.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -47,4 +47,4 @@ TEST_CASE("the scripts of shells ask the hidden verb") {
   CHECK(run.err.find("bash, zsh or fish") != std::string::npos);
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -4,7 +4,7 @@
 #include "cli/commands/pages.h"
 #include "cli/session.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -96,4 +96,4 @@ constexpr Verb kVerbs[] = {
 
 std::span<const Verb> top_verbs() { return kVerbs; }
 
-}  // namespace moulin
+}  // namespace moulin::cli

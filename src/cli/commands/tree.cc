@@ -6,7 +6,7 @@
 #include "cli/commands/groups.h"
 #include "cli/session.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -184,4 +184,4 @@ constexpr Verb kVerbs[] = {
 
 std::span<const Verb> tree_verbs() { return kVerbs; }
 
-}  // namespace moulin
+}  // namespace moulin::cli

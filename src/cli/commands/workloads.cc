@@ -7,7 +7,7 @@
 #include "cli/render/why.h"
 #include "cli/session.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -133,4 +133,4 @@ constexpr Verb kVerbs[] = {
 
 std::span<const Verb> workload_verbs() { return kVerbs; }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -9,7 +9,7 @@
 #include "cli/table.h"
 #include "cli/units.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -178,4 +178,4 @@ std::string render_node(const wire::Node& node, const View& view) {
   return facts.text(view) + (table.empty() ? "" : "\n" + table.text(view));
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -6,7 +6,7 @@
 #include "api/wire_types.h"
 #include "cli/view.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // What is free for me now.
 std::string render_free_gpus(const wire::FreeGpus& gpus, const View& view);
@@ -15,4 +15,4 @@ std::string render_nodes(const wire::NodePage& page, const View& view);
 // One node with all its devices.
 std::string render_node(const wire::Node& node, const View& view);
 
-}  // namespace moulin
+}  // namespace moulin::cli

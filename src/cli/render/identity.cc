@@ -6,7 +6,7 @@
 #include "cli/table.h"
 #include "cli/units.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -88,4 +88,4 @@ std::string render_myself(const wire::Myself& myself, const Whereabouts& where, 
   return facts.text(view);
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -6,7 +6,7 @@
 #include "api/wire_types.h"
 #include "cli/view.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // With what each may and where.
 std::string render_users(const wire::UserList& users, const wire::BindingList& roles, const View& view);
@@ -24,4 +24,4 @@ struct Whereabouts {
 };
 std::string render_myself(const wire::Myself& myself, const Whereabouts& where, const View& view);
 
-}  // namespace moulin
+}  // namespace moulin::cli

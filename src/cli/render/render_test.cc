@@ -8,7 +8,7 @@
 #include "cli/render/workloads.h"
 #include "cli/testing.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -182,4 +182,4 @@ TEST_CASE("what others wrote cannot forge lines") {
   CHECK(text.find("a\\nb") != std::string::npos);
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace moulin::samples {
+namespace moulin::cli::samples {
 
 inline const std::string kWaiting = R"({
   "id": "w-0c9k2v7m3x1qz", "name": "bert-finetune", "project": "nlp", "owner": "ada", "kind": "job",
@@ -181,4 +181,4 @@ inline const std::string kDryRun = R"({"workloads": [
      "detail": "no node has 9 devices", "given": "9", "allowed": "at most 8 on one node", "to_do": "use --replicas"},
    "explanation": null, "spec": {}}]})";
 
-}  // namespace moulin::samples
+}  // namespace moulin::cli::samples

@@ -8,7 +8,7 @@
 #include "cli/render/why.h"
 #include "cli/units.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -75,4 +75,4 @@ std::string render_dry_run(const wire::DryRun& dry_run, const View& view) {
   return text;
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

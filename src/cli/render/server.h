@@ -6,7 +6,7 @@
 #include "api/wire_types.h"
 #include "cli/view.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 // One line: when, which workload, what.
 std::string render_event(const wire::Event& event, const View& view);
@@ -15,4 +15,4 @@ std::string render_events(const wire::EventPage& page, const View& view);
 // What each workload of a submission would come to.
 std::string render_dry_run(const wire::DryRun& dry_run, const View& view);
 
-}  // namespace moulin
+}  // namespace moulin::cli

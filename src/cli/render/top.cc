@@ -11,7 +11,7 @@
 #include "cli/table.h"
 #include "cli/units.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -156,7 +156,7 @@ Section workloads_section(std::vector<wire::WorkloadSummary> workloads, size_t r
                        {workload.project},
                        {workload.owner},
                        {std::string(to_text(workload.class_))},
-                       {std::string(to_text(workload.state)), ink_of(workload.state)},
+                       {std::string(to_text(workload.state)), cli::ink_of(workload.state)},
                        {elapsed(workload.state_since, view.now)},
                        {workload.gpu_milli.milli > 0 ? to_text(workload.gpu_milli) : "-"},
                        {used_text(workload)},
@@ -214,4 +214,4 @@ std::string render_top(const TopPicture& picture, const View& view) {
   return text;
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -7,7 +7,7 @@
 #include "api/wire_types.h"
 #include "cli/view.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 struct TopPicture {
   std::vector<wire::Node> nodes{};
@@ -18,4 +18,4 @@ struct TopPicture {
 // while they are few, else by node.
 std::string render_top(const TopPicture& picture, const View& view);
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -7,7 +7,7 @@
 #include "cli/table.h"
 #include "cli/units.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::string render_tree_node(const wire::TreeNode& node, const View& view) {
   return facts.text(view);
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -10,7 +10,7 @@
 #include "cli/table.h"
 #include "cli/units.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -191,4 +191,4 @@ std::string render_explanation(const wire::Explanation& explanation, const View&
   return text;
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -7,7 +7,7 @@
 #include "api/wire_types.h"
 #include "cli/view.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 std::string render_why(const wire::Workload& workload, const wire::Explanation& explanation, const View& view);
 
@@ -18,4 +18,4 @@ std::string render_explanation(const wire::Explanation& explanation, const View&
 std::string change_command(const wire::Workload& workload, const wire::Explanation& explanation,
                            const wire::Change& change);
 
-}  // namespace moulin
+}  // namespace moulin::cli

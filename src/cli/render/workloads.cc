@@ -8,7 +8,7 @@
 #include "cli/table.h"
 #include "cli/units.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 namespace {
 
@@ -253,4 +253,4 @@ std::string render_summary(const wire::WorkloadSummary& workload, const View& vi
                      paint(to_text(workload.state), ink_of(workload.state), view));
 }
 
-}  // namespace moulin
+}  // namespace moulin::cli

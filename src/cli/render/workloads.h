@@ -7,7 +7,7 @@
 #include "api/wire_types.h"
 #include "cli/view.h"
 
-namespace moulin {
+namespace moulin::cli {
 
 Ink ink_of(WorkloadState state);
 
@@ -29,4 +29,4 @@ std::string render_submitted(const wire::Submitted& submitted, const View& view)
 // After stop, pause and resume: what state it is in now.
 std::string render_summary(const wire::WorkloadSummary& workload, const View& view);
 
-}  // namespace moulin
+}  // namespace moulin::cli

@@ -183,8 +183,10 @@ def _parse_operation(document, path, method, item):
     _need(braces == [one.name for one in parameters if one.place == "path"], where, "path and its parameters differ")
     body = _json_schema(raw["requestBody"]["content"], where) if "requestBody" in raw else ""
     good = [code for code in raw["responses"] if code != "default"]
-    _need(len(good) == 1 and good[0].startswith("2"), where, "one good response is needed")
-    answer = _json_schema(raw["responses"][good[0]].get("content", {}), where)
+    answers = {_json_schema(raw["responses"][code].get("content", {}), where) for code in good}
+    _need(good and all(code.startswith("2") for code in good), where, "a good response is needed")
+    _need(len(answers) == 1, where, "all good responses have one schema")
+    answer = answers.pop()
     needs_token = raw.get("security", document.get("security")) != []
     return Operation(raw["operationId"], method, path, raw["summary"], needs_token, parameters, body, answer)
 

@@ -3,6 +3,7 @@
 #include <boost/asio/buffer.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 
 #include <fmt/format.h>
@@ -106,6 +107,7 @@ void Connection::close() {
   write_timer_.cancel(ignored);
   socket_.close(ignored);
   then_ = nullptr;
+  hold(0);
   core_->counters.connections_open -= 1;
   core_->connections.erase(self);
   if (stream_) {
@@ -199,11 +201,32 @@ bool Connection::accept_head() {
   return true;
 }
 
+void Connection::hold(int64_t bytes) { core_->counters.buffered_bytes += bytes - std::exchange(held_bytes_, bytes); }
+
+// Before a body is read: its announced length, or what it may have at most.
+Status Connection::make_room(const RequestHead& head) {
+  const HttpLimits& limits = core_->options.limits;
+  int64_t coming = 0;
+  if (head.has_body) {
+    const std::string* length = find_header(head.headers, "content-length");
+    coming = limits.body.count;
+    if (length != nullptr) std::from_chars(length->data(), length->data() + length->size(), coming);
+  }
+  if (core_->counters.buffered_bytes + coming > limits.buffered.count) {
+    return Error{.code = Code::kTooMany,
+                 .message = "too many requests and answers are in memory",
+                 .allowed = fmt::format("{} at a time", to_text(limits.buffered)),
+                 .to_do = "try again in a second"};
+  }
+  hold(coming);
+  return {};
+}
+
 Status Connection::check_head(const RequestHead& head) {
   TRY(check_host(head.headers, core_->options.hosts));
   if (method_ != Method::kGet) TRY(check_origin(head.headers, core_->options.hosts));
   target_ = TRY(parse_target(head.target, core_->options.base_path));
-  return {};
+  return make_room(head);
 }
 
 void Connection::dispatch() {
@@ -274,10 +297,12 @@ void Connection::answer(Response response) {
   if (core_->draining) keeps_alive_ = false;
   std::string bytes = answer_head(response);
   if (!head_only_) bytes += response.body;
+  hold(static_cast<int64_t>(bytes.size()));
   write(std::move(bytes), [this] { finish_answer(); });
 }
 
 void Connection::finish_answer() {
+  hold(0);
   if (!keeps_alive_ || core_->draining) return linger();
   phase_ = Phase::kIdle;
   head_only_ = false;
@@ -332,6 +357,7 @@ void Connection::start_stream(std::shared_ptr<ConnectionStream> stream, StreamFo
     return stream->on_lost();
   }
   phase_ = Phase::kStreaming;
+  hold(0);
   disarm();
   stream_ = std::move(stream);
   form_ = form;

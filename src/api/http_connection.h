@@ -41,6 +41,7 @@ struct AtomicCounters {
   std::atomic<int64_t> requests{0};
   std::atomic<int64_t> refusals{0};
   std::atomic<int64_t> timeouts{0};
+  std::atomic<int64_t> buffered_bytes{0};
   std::atomic<int64_t> streams_open{0};
   std::atomic<int64_t> streams_dropped{0};
 };
@@ -143,6 +144,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void parse();
   bool accept_head();  // false: refused, or waiting for the 100 to be written
   Status check_head(const RequestHead& head);
+  Status make_room(const RequestHead& head);
+  void hold(int64_t bytes);  // of memory, instead of what was held before
   void dispatch();
   void refuse(const ParseFailure& failure);
   void write(std::string bytes, std::function<void()> then);
@@ -186,6 +189,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   int version_ = 11;
   bool keeps_alive_ = true;
   bool head_only_ = false;
+  int64_t held_bytes_ = 0;  // counted for its body, then for its answer
 
   std::string out_;
   size_t out_start_ = 0;

@@ -126,6 +126,36 @@ TEST_CASE("one connection too many is told so") {
   CHECK(server->counters().connections_refused == 1);
 }
 
+TEST_CASE("bodies and answers together take no more memory than allowed") {
+  std::promise<Responder> held;
+  std::atomic<int> handled = 0;
+  const auto server = serve({.body = {1000}, .buffered = {1500}}, [&](Request, Responder responder) {
+    if (++handled == 1) return held.set_value(std::move(responder));
+    responder.answer({.body = "{}"});
+  });
+  const std::string post = "POST / HTTP/1.1\r\nHost: localhost\r\n";
+  const std::string body(1000, 'x');
+  RawConnection first(server->port());
+  REQUIRE(first.send(post + "Content-Length: 1000\r\n\r\n" + body));
+  Responder late = held.get_future().get();
+  CHECK(server->counters().buffered_bytes == 1000);
+  RawConnection second(server->port());
+  REQUIRE(second.send(post + "Content-Length: 501\r\n\r\n"));
+  const std::string refused = second.read_to_end();
+  CHECK(has_status(refused, 429));
+  CHECK(refused.find("Retry-After: 1") != std::string::npos);
+  RawConnection unsized(server->port());
+  REQUIRE(unsized.send(post + "Transfer-Encoding: chunked\r\n\r\n"));  // may become 1000
+  CHECK(has_status(unsized.read_to_end(), 429));
+  RawConnection third(server->port());
+  REQUIRE(third.send(kHead + "\r\n"));
+  CHECK(has_status(third.read_answer(), 200));
+  late.answer({.body = "{}"});
+  CHECK(has_status(first.read_answer(), 200));
+  REQUIRE(first.send(post + "Content-Length: 1000\r\n\r\n" + body));
+  CHECK(has_status(first.read_answer(), 200));
+}
+
 TEST_CASE("a client that pipelines without reading is held back, not buffered") {
   std::promise<Responder> held;
   std::atomic<int> handled = 0;

@@ -97,6 +97,8 @@ class Responder {
   // and the returned stream is closed already.
   EventStream start_stream(StreamForm form);
   bool is_answered() const { return sink_ == nullptr; }
+  // For who answers in its place; it counts as answered.
+  std::shared_ptr<AnswerSink> take_sink() { return std::move(sink_); }
 
  private:
   std::shared_ptr<AnswerSink> sink_;

@@ -227,6 +227,7 @@ HttpCounters HttpServer::counters() const {
           .requests = counters.requests,
           .refusals = counters.refusals,
           .timeouts = counters.timeouts,
+          .buffered_bytes = counters.buffered_bytes,
           .streams_open = counters.streams_open,
           .streams_dropped = counters.streams_dropped};
 }

@@ -44,6 +44,7 @@ struct HttpCounters {
   int64_t requests = 0;             // given to the handler
   int64_t refusals = 0;             // answered by the server itself
   int64_t timeouts = 0;             // connections closed by one of the times
+  int64_t buffered_bytes = 0;       // bodies and answers now in memory
   int64_t streams_open = 0;
   int64_t streams_dropped = 0;  // consumers that were too slow
 };

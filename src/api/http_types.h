@@ -78,6 +78,7 @@ struct HttpLimits {
   Bytes target = kibibytes(8);          // path and query as sent [414]
   int64_t connections = 1024;           // on all listeners [503 and close]
   int64_t event_streams = 256;          // open at a time [429]
+  Bytes buffered = mebibytes(256);      // bodies and answers of all connections together [429]
   Bytes stream_queue = mebibytes(1);    // not yet sent on one stream [dropped]
   Duration request_time = seconds(30);  // first to last byte of one request [closed]
   Duration idle_time = seconds(75);     // between requests of a connection [closed]

@@ -244,6 +244,15 @@ TEST_CASE("a workload is named by name: the unfinished one, else the newest") {
   CHECK(server.requests(kWorkloads).front().query == std::vector<QueryItem>{{"name", "sweep"}, {"limit", "1000"}});
 }
 
+TEST_CASE("stop of what has ended by itself says how it ended") {
+  FakeServer server;
+  server.on(kWorkloads, 200, page({summary(kId, "succeeded")}));
+  server.on(kStop, 200, summary(kId, "succeeded"));
+  Run run;
+  CHECK(run.with_server(server)({"stop", "sweep"}) == 0);
+  CHECK(run.out == kId + " sweep has already succeeded\n");
+}
+
 TEST_CASE("a name in two projects needs the project") {
   FakeServer server;
   server.on(kWorkloads, 200, page({summary(kOther, "running", "nlp"), summary(kId, "running")}));

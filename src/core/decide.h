@@ -5,6 +5,7 @@
 // refused with a sentence.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "core/agenda.h"
@@ -24,6 +25,10 @@ struct Judgement {
 };
 
 Result<Events> decide(const Judgement& view, const Command& command);
+
+// For a dry run: what refuses each file of a Submit, by its place in the request, and of
+// each the first reason. An Error is about the request as a whole.
+Result<std::map<size_t, Error>> refusals(const Judgement& view, const Command& command);
 
 // At most so many workloads in one Submit, and items of one Tick.
 inline constexpr size_t kSubmitMax = 10'000;

@@ -70,6 +70,35 @@ TEST_CASE("of an array only the first element is measured, of others each") {
   CHECK(cluster.outcome(both) == Words{"refused"});
 }
 
+TEST_CASE("a refusal names the file of the request, and each array is measured") {
+  TestCluster cluster;
+  command::Submit many = request(1, "a", "", "");
+  for (uint64_t id = 2; id <= 5; ++id)
+    many.workloads.push_back({.id = {id}, .spec = TestCluster::make_spec("w" + std::to_string(id)), .origin = {}});
+  for (size_t i : {3u, 4u}) many.workloads[i].origin = {.kind = OriginKind::kArray, .name = "sweep"};
+  for (size_t i = 0; i < 5; ++i) many.workloads[i].place = std::min<size_t>(i, 3);
+  REQUIRE(cluster.give(command::Submit(many)).has_value());
+  for (command::NewWorkload& item : many.workloads) {
+    item.id.number += 10;
+    item.spec.name += "-again";
+  }
+  many.workloads[1].spec.project = TreeName("nowhere");
+  many.workloads[2].spec.name = many.workloads[0].spec.name;
+  many.workloads[3].spec.resources.gpu.count = 9;
+  Command asked{.actor = {}, .at = cluster.now, .body = many};
+  Result<Events> refused = cluster.give(command::Submit(many));
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().field == "workloads[1].project");
+
+  Agenda agenda;
+  auto found = refusals({cluster.core.state(), cluster.core.index(), agenda}, asked);
+  REQUIRE(found.has_value());
+  REQUIRE(found->size() == 3);
+  CHECK(found->at(1).field == "workloads[1].project");
+  CHECK(found->at(2).field == "workloads[2].name");
+  CHECK(found->at(3).field == "workloads[3].resources.gpu");
+}
+
 TEST_CASE("events carry who caused them and when") {
   TestCluster cluster;
   cluster.now = cluster.now + seconds(7);

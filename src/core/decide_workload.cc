@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "core/decide_parts.h"
 #include "core/may.h"
 
@@ -6,7 +8,12 @@ namespace moulin {
 namespace {
 
 Status check_project(const Case& c, const TreeName& project) {
-  TRY(require(c.state(), c.actor(), Verb::kSubmit, project));
+  Status allowed = require(c.state(), c.actor(), Verb::kSubmit, project);
+  if (!allowed) {
+    Error error = allowed.error();
+    error.field = "project";
+    return error;
+  }
   const TreeNode* node = c.state().tree_node(project);
   if (node != nullptr && node->kind == TreeKind::kProject) return {};
   return Error{.code = Code::kInvalid,
@@ -16,31 +23,59 @@ Status check_project(const Case& c, const TreeName& project) {
                .to_do = "run `moulin project list`"};
 }
 
-// The element that asks for the most stands for all: elements of one array are alike.
-Status check_new(const Case& c, const command::NewWorkload& item, bool first) {
-  MOULIN_CHECK(item.id && !c.state().workloads.contains(item.id), "ids are new");
-  if (c.state().names.contains({item.spec.project, item.spec.name})) {
-    return Error{.code = Code::kConflict,
-                 .message = "an unfinished workload of this name exists in project " + item.spec.project.text,
-                 .field = "name",
-                 .given = item.spec.name,
-                 .to_do = "choose another name, or stop that one first"};
-  }
-  if (first || item.origin.kind != OriginKind::kArray) TRY(check_admission(c.view(), item.spec));
-  return {};
+// Refusals name the file of the request that they are about.
+Status at_place(const command::NewWorkload& item, Status checked) {
+  if (checked) return checked;
+  Error error = std::move(checked).error();
+  error.field = fmt::format("workloads[{}]{}{}", item.place, error.field.empty() ? "" : ".", error.field);
+  return error;
 }
 
-Status check_names_differ(const command::Submit& command) {
-  std::set<WorkloadName> names;
-  for (const command::NewWorkload& item : command.workloads) {
-    if (names.insert({item.spec.project, item.spec.name}).second) continue;
-    return Error{.code = Code::kConflict,
-                 .message = "two workloads of one request have the same name",
-                 .field = "name",
-                 .given = item.spec.name,
-                 .to_do = "give each a name of its own"};
+Error name_taken(const command::NewWorkload& item, std::string by) {
+  return {.code = Code::kConflict,
+          .message = std::move(by),
+          .field = "name",
+          .given = item.spec.name,
+          .to_do = "choose another name, or stop that one first"};
+}
+
+// Looks at the workloads of one request, one after the other.
+class Submission {
+ public:
+  explicit Submission(const Case& c) : c_(c) {}
+
+  Status check(const command::NewWorkload& item) {
+    MOULIN_CHECK(item.id && !c_.state().workloads.contains(item.id), "ids are new");
+    if (!names_.insert({item.spec.project, item.spec.name}).second)
+      return name_taken(item, "two workloads of one request have the same name");
+    if (c_.state().names.contains({item.spec.project, item.spec.name}))
+      return name_taken(item, "an unfinished workload of this name exists in project " + item.spec.project.text);
+    // Elements of one array are alike: the first stands for all.
+    bool measured = item.origin.kind == OriginKind::kArray && item.place == measured_;
+    measured_ = item.place;
+    return measured ? Status{} : check_admission(c_.view(), item.spec);
   }
-  return {};
+
+ private:
+  const Case& c_;
+  std::set<WorkloadName> names_;
+  std::optional<size_t> measured_;
+};
+
+Status check_count(const Case& c, const command::Submit& command) {
+  if (command.workloads.empty() || command.workloads.size() > kSubmitMax) {
+    return Error{.code = Code::kTooLarge,
+                 .message = "too many workloads in one request, or none",
+                 .field = "workloads",
+                 .given = std::to_string(command.workloads.size()),
+                 .allowed = "1 to " + std::to_string(kSubmitMax)};
+  }
+  if (c.state().names.size() + command.workloads.size() <= kWorkloadsMax) return {};
+  return Error{.code = Code::kTooMany,
+               .message = "too many unfinished workloads",
+               .given = std::to_string(c.state().names.size()),
+               .allowed = std::to_string(kWorkloadsMax),
+               .to_do = "wait until some have finished"};
 }
 
 // True when this very request was answered before.
@@ -69,10 +104,17 @@ Status require_change(const Case& c, const Workload& workload) {
   return require(c.state(), c.actor(), Verb::kManageWorkload, workload.spec.project);
 }
 
+// "is running", "has failed".
+std::string standing_of(const Workload& workload) {
+  bool has = workload.state == WorkloadState::kSucceeded || workload.state == WorkloadState::kFailed;
+  if (workload.state == WorkloadState::kStopping) return "is ending";
+  return (has ? "has " : "is ") + std::string(to_text(workload.state));
+}
+
 Error wrong_state(const Workload& workload, std::string_view verb, std::string_view to_do) {
   return {.code = Code::kConflict,
-          .message = "cannot " + std::string(verb) + " " + workload.spec.name + ": it is " +
-                     std::string(to_text(workload.state)),
+          .message = fmt::format("{} {} and cannot be {}", workload.spec.name, standing_of(workload), verb),
+          .field = "workload",
           .given = to_text(workload.id),
           .to_do = std::string(to_do)};
 }
@@ -82,8 +124,11 @@ Error wrong_state(const Workload& workload, std::string_view verb, std::string_v
 Result<const Workload*> find_workload(const Case& c, WorkloadId id) {
   const Workload* workload = c.state().workload(id);
   if (workload != nullptr && may(c.state(), c.actor(), Verb::kSee, workload->spec.project)) return workload;
-  return Error{
-      .code = Code::kNotFound, .message = "no such workload", .given = to_text(id), .to_do = "run `moulin ps --all`"};
+  return Error{.code = Code::kNotFound,
+               .message = "no such workload",
+               .field = "workload",
+               .given = to_text(id),
+               .to_do = "run `moulin ps --all`"};
 }
 
 void ask_end(Case& c, const Workload& workload, Intent intent, Cause cause, WorkloadId beneficiary) {
@@ -103,25 +148,11 @@ void ask_end(Case& c, const Workload& workload, Intent intent, Cause cause, Work
 }
 
 Status judge(Case& c, const command::Submit& command) {
-  if (command.workloads.empty() || command.workloads.size() > kSubmitMax) {
-    return Error{.code = Code::kTooLarge,
-                 .message = "too many workloads in one request, or none",
-                 .field = "workloads",
-                 .given = std::to_string(command.workloads.size()),
-                 .allowed = "1 to " + std::to_string(kSubmitMax)};
-  }
-  for (const command::NewWorkload& item : command.workloads) TRY(check_project(c, item.spec.project));
+  for (const command::NewWorkload& item : command.workloads) TRY(at_place(item, check_project(c, item.spec.project)));
   if (TRY(is_repeat(c, command))) return {};
-  if (c.state().names.size() + command.workloads.size() > kWorkloadsMax) {
-    return Error{.code = Code::kTooMany,
-                 .message = "too many unfinished workloads",
-                 .given = std::to_string(c.state().names.size()),
-                 .allowed = std::to_string(kWorkloadsMax),
-                 .to_do = "wait until some have finished"};
-  }
-  TRY(check_names_differ(command));
-  for (const command::NewWorkload& item : command.workloads)
-    TRY(check_new(c, item, &item == &command.workloads.front()));
+  TRY(check_count(c, command));
+  Submission submission(c);
+  for (const command::NewWorkload& item : command.workloads) TRY(at_place(item, submission.check(item)));
 
   std::vector<WorkloadId> made;
   for (const command::NewWorkload& item : command.workloads) {
@@ -136,8 +167,7 @@ Status judge(Case& c, const command::Submit& command) {
 Status judge(Case& c, const command::Stop& command) {
   const Workload& workload = *TRY(find_workload(c, command.workload));
   TRY(require_change(c, workload));
-  if (workload.state == WorkloadState::kStopped) return {};
-  if (is_finished(workload.state)) return wrong_state(workload, "stop", "nothing: it has ended");
+  if (is_finished(workload.state)) return {};
   if (is_live(workload.state))
     ask_end(c, workload, Intent::kStop, Cause::kNone);
   else
@@ -149,7 +179,7 @@ Status judge(Case& c, const command::Pause& command) {
   const Workload& workload = *TRY(find_workload(c, command.workload));
   TRY(require_change(c, workload));
   if (workload.state == WorkloadState::kPaused) return {};
-  if (is_finished(workload.state)) return wrong_state(workload, "pause", "submit it again if it should run again");
+  if (is_finished(workload.state)) return wrong_state(workload, "paused", "submit it again if it should run again");
   if (workload.state == WorkloadState::kWaiting) {
     c.happens(event::WorkloadPaused{.workload = workload.id, .by = c.actor().user});
     return {};
@@ -163,7 +193,7 @@ Status judge(Case& c, const command::Pause& command) {
   // Nothing comes after a stop, or after the end of the time it may run.
   bool for_good = attempt.intent == Intent::kStop || attempt.cause == Cause::kLimit;
   if (for_good)
-    return wrong_state(workload, "pause", "nothing: it ends for good; submit it again if it should run again");
+    return wrong_state(workload, "paused", "nothing: it ends for good; submit it again if it should run again");
   c.happens(event::PauseAsked{.workload = workload.id, .by = c.actor().user});
   return {};
 }
@@ -172,9 +202,24 @@ Status judge(Case& c, const command::Resume& command) {
   const Workload& workload = *TRY(find_workload(c, command.workload));
   TRY(require_change(c, workload));
   if (workload.state != WorkloadState::kPaused)
-    return wrong_state(workload, "resume", "only paused workloads are resumed");
+    return wrong_state(workload, "resumed", "only paused workloads are resumed");
   c.happens(event::WorkloadResumed{.workload = workload.id, .by = c.actor().user});
   return {};
+}
+
+Result<std::map<size_t, Error>> refusals(const Judgement& view, const Command& command) {
+  Case c(view, command);
+  const auto& submit = std::get<command::Submit>(command.body);
+  TRY(check_count(c, submit));
+  std::map<size_t, Error> found;
+  Submission submission(c);
+  for (const command::NewWorkload& item : submit.workloads) {
+    if (found.contains(item.place)) continue;
+    Status checked = check_project(c, item.spec.project);
+    if (checked) checked = submission.check(item);
+    if (!checked) found.emplace(item.place, at_place(item, std::move(checked)).error());
+  }
+  return found;
 }
 
 }  // namespace moulin

@@ -119,7 +119,7 @@ constexpr std::string_view kOver = "replica_ended attempt_ended";
 // clang-format off
 const std::array kTable = std::to_array<Row>({
   // waiting, starting, running, pausing, preempting, failing, stopping, paused, succeeded, failed, stopped, back_off
-  {"stop",       {kStopped, kAsked, kAsked, kAsked, kAsked, kAsked, kSo, kStopped, kNo, kNo, kSo, kStopped}},
+  {"stop",       {kStopped, kAsked, kAsked, kAsked, kAsked, kAsked, kSo, kStopped, kSo, kSo, kSo, kStopped}},
   {"pause",      {kPaused, kAsked, kAsked, kSo, "pause_asked", kNo, kNo, kSo, kNo, kNo, kNo, kPaused}},
   {"resume",     {kNo, kNo, kNo, kNo, kNo, kNo, kNo, "workload_resumed", kNo, kNo, kNo, kNo}},
   {"start",      {"attempt_started", kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo}},

@@ -28,6 +28,7 @@ struct NewWorkload {
   WorkloadId id{};
   WorkloadSpec spec{};
   Origin origin{};
+  size_t place = 0;  // of its file in the request: elements of an array share one; refusals name it
 };
 
 // All or none. With a key: the same request again gives the same answer for a day.

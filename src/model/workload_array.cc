@@ -21,15 +21,6 @@ std::optional<int64_t> parse_index(std::string_view text) {
   return index;
 }
 
-// Bytes that one element takes, roughly: what is repeated for each.
-size_t weight(const WorkloadSpec& spec) {
-  size_t bytes = sizeof(WorkloadElement) + spec.name.size() + spec.folder.size() + spec.checkpoint_path.size();
-  for (const std::string& argument : spec.argv) bytes += argument.size() + sizeof argument;
-  for (const auto& [name, value] : spec.environment) bytes += name.size() + value.size() + 2 * sizeof name;
-  for (const auto& [name, value] : spec.tags) bytes += name.size() + value.size() + 2 * sizeof name;
-  return bytes;
-}
-
 // Elements run side by side: one file for all would be overwritten by each. The index takes
 // the place of kIndexMark, or else goes behind the name of the file: ckpt/a.pt, ckpt/a-7.pt.
 std::string path_of_element(std::string path, int64_t index) {
@@ -47,6 +38,14 @@ std::string path_of_element(std::string path, int64_t index) {
 }
 
 }  // namespace
+
+size_t element_bytes(const WorkloadSpec& spec) {
+  size_t bytes = sizeof(WorkloadElement) + spec.name.size() + spec.folder.size() + spec.checkpoint_path.size();
+  for (const std::string& argument : spec.argv) bytes += argument.size() + sizeof argument;
+  for (const auto& [name, value] : spec.environment) bytes += name.size() + value.size() + 2 * sizeof name;
+  for (const auto& [name, value] : spec.tags) bytes += name.size() + value.size() + 2 * sizeof name;
+  return bytes;
+}
 
 Result<ArrayRange> read_array_range(const Json& value, std::string_view path) {
   if (!value.is_string()) {
@@ -75,7 +74,7 @@ Result<std::vector<WorkloadElement>> expand_array(const WorkloadSpec& spec, Arra
     error.to_do = "choose a shorter name: each element has its index behind it";
     return error;
   }
-  size_t bytes = weight(spec) * static_cast<size_t>(range.count());
+  size_t bytes = element_bytes(spec) * static_cast<size_t>(range.count());
   if (bytes > kArrayBytesMax) {
     return Error{.code = Code::kInvalid,
                  .message = "is too large: its elements repeat command and env",

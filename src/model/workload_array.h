@@ -23,6 +23,9 @@ inline constexpr std::string_view kIndexMark = "{index}";
 // "0-99".
 Result<ArrayRange> read_array_range(const Json& value, std::string_view path);
 
+// Bytes that one element takes, roughly: what is repeated for each.
+size_t element_bytes(const WorkloadSpec& spec);
+
 // The elements as read_workloads() describes them. kInvalid: a name that gets too long,
 // or more than kArrayBytesMax of specs.
 Result<std::vector<WorkloadElement>> expand_array(const WorkloadSpec& spec, ArrayRange range);

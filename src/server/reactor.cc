@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/plan_commands.h"
+#include "journal/limits.h"
 #include "server/reactor_batch.h"
 
 namespace moulin {
@@ -16,6 +17,18 @@ bool wakes_scheduler(const EventBody& body) {
   return !std::holds_alternative<event::PassEnded>(body) && !std::holds_alternative<event::UsageRecorded>(body) &&
          !std::holds_alternative<event::ReplicaRan>(body) && !std::holds_alternative<event::StaleReported>(body) &&
          !std::holds_alternative<event::RequestRemembered>(body);
+}
+
+std::vector<JournalRecord> records_of(const Events& events) {
+  std::vector<JournalRecord> records;
+  records.reserve(events.size());
+  for (const Event& event : events) {
+    records.push_back({.time = event.at,
+                       .type = event_type(event.body),
+                       .workload = event_workload(event.body),
+                       .bytes = encode_event(event)});
+  }
+  return records;
 }
 
 }  // namespace
@@ -133,13 +146,13 @@ void Reactor::judge(QueuedCommand item, Batch& batch) {
 // Judges, applies, and keeps what must become durable and what follows then.
 Result<Events> Reactor::execute(const Command& command, Batch& batch) {
   Events events = TRY(decide({core_.state(), core_.index(), core_.agenda()}, command));
-  for (const Event& event : events) {
+  std::vector<JournalRecord> records = records_of(events);
+  TRY(check_sizes(records));  // before anything is applied: what the journal cannot hold does not happen
+  for (size_t i = 0; i < events.size(); ++i) {
+    const Event& event = events[i];
     core_.apply(event);
     round_.follow(core_.state(), event);
-    batch.records.push_back({.time = event.at,
-                             .type = event_type(event.body),
-                             .workload = event_workload(event.body),
-                             .bytes = encode_event(event)});
+    batch.records.push_back(std::move(records[i]));
     batch.events.push_back({core_.state().sequence, event});
     std::ranges::move(effects_of(core_.state(), event, options_.launch), std::back_inserter(batch.effects));
     pass_wanted_ = pass_wanted_ || wakes_scheduler(event.body);

@@ -70,6 +70,19 @@ TEST_CASE("nothing is answered, shown or asked of the engine before it is durabl
   CHECK(test.events.after(last, 1).events.front().sequence == last.next());
 }
 
+TEST_CASE("what no journal record can hold is refused before it happens, and nothing else is") {
+  TestReactor test;
+  Answers answers;
+  WorkloadSpec huge = TestCluster::make_spec("huge");
+  huge.argv = {std::string(static_cast<size_t>(kRecordBytesMax.count), 'x')};
+  test.reactor->submit({}, command::Submit{.workloads = {{.id = {1}, .spec = huge, .origin = {}}}},
+                       answers.answer("huge"));
+  test.reactor->submit({}, submit_command(2), answers.answer("next"));
+  CHECK(answers.await(2) == Given{"huge: too_large", "next: done"});
+  CHECK(test.reactor->stats().writable);
+  CHECK(test.reactor->view()->state.workloads.size() == 1);
+}
+
 TEST_CASE("answers come in the order of the commands, also of those that were refused") {
   TestReactor test({.batch_max = 3});
   Answers answers;

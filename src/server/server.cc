@@ -18,6 +18,9 @@ namespace moulin {
 namespace {
 
 constexpr Duration kDrain = seconds(5);
+constexpr Bytes kSubmissionsMost = mebibytes(256);
+// Below what connections allow, so that clients are told to wait while all can be told.
+constexpr size_t kCommandsQueuedMax = 500;
 constexpr size_t kAttemptTokenBytes = 16;
 
 // The largest id in use: ids go on from there even when the wall clock was set back.
@@ -79,6 +82,8 @@ struct Server::Implementation {
   std::unique_ptr<Housekeeper> housekeeper;
   std::unique_ptr<LogRetention> log_retention;
   ServerFacts facts;
+  HttpMetrics http_metrics;
+  ByteBudget submissions{kSubmissionsMost};
   std::unique_ptr<World> world;
   std::unique_ptr<HttpServer> http;
 
@@ -115,7 +120,8 @@ Status Server::Implementation::recover() {
   LaunchSettings launch{.data_folder = folder.path(),
                         .simulated = facts.inventory.source == GpuSource::kSimulated,
                         .isolates_users = facts.isolates_users};
-  reactor = std::make_unique<Reactor>(reactor_world(), ReactorOptions{.launch = std::move(launch)}, std::move(core));
+  reactor = std::make_unique<Reactor>(
+      reactor_world(), ReactorOptions{.queue_max = kCommandsQueuedMax, .launch = std::move(launch)}, std::move(core));
   parts.engine->on_report([this](EngineReport report) { reactor->report(command::TakeReport{std::move(report)}); });
   reactor->start();
   BootstrapFacts begin{
@@ -136,12 +142,15 @@ Status Server::Implementation::serve() {
   pulse = std::make_unique<Pulse>();
   world = std::make_unique<World>(World{.reactor = *reactor,
                                         .journal = *parts.journal,
+                                        .committer = *committer,
                                         .events = events,
                                         .clock = *clock,
                                         .gpus = *parts.gpus,
                                         .ids = *ids,
                                         .readers = *readers,
                                         .pulse = *pulse,
+                                        .submissions = submissions,
+                                        .http_metrics = http_metrics,
                                         .facts = facts,
                                         .stop_server =
                                             [this] {

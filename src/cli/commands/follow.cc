@@ -62,14 +62,9 @@ Result<std::optional<int64_t>> read_after(const Call& call) {
 
 // What happened to one workload so far.
 Result<int> past_events(Session& session) {
-  std::optional<int64_t> after = TRY(read_after(session.call()));
   wire::ListWorkloadEvents wanted{.workload = TRY(named_workload(session))};
-  if (!after) return session.show(TRY(all_pages(session, wanted)), render_events);
-  auto limit = static_cast<size_t>(TRY(wanted_items(session.call())));
-  wire::EventPage page = TRY(pages_of(session, wanted, kItemsMax));
-  std::erase_if(page.items, [&](const wire::Event& event) { return event.sequence <= *after; });
-  page.items.resize(std::min(page.items.size(), limit));
-  return session.show(page, render_events);
+  wanted.after = TRY(read_after(session.call()));
+  return session.show(TRY(all_pages(session, wanted)), render_events);
 }
 
 Status print_event(Session& session, const StreamEvent& message) {

@@ -57,7 +57,8 @@ Result<int> why(Session& session) {
 template <class Operation>
 Result<int> steer(Session& session) {
   WorkloadId id = TRY(named_workload(session));
-  return session.show(TRY(session.ask(Operation{.workload = id})), render_summary);
+  auto render = std::is_same_v<Operation, wire::StopWorkload> ? render_stopped : render_summary;
+  return session.show(TRY(session.ask(Operation{.workload = id})), render);
 }
 
 Result<int> queue(Session& session) {

@@ -174,7 +174,7 @@ std::string render_why(const wire::Workload& workload, const wire::Explanation& 
     return fmt::format("{} does not wait: it is {}, for {}.\n", title,
                        paint(to_text(explanation.state), ink_of(explanation.state), view), since);
   }
-  std::string text = fmt::format("{} has waited for {}.\n", title, elapsed(workload.submitted, view.now));
+  std::string text = fmt::format("{} has waited for {}.\n", title, since);
   if (explanation.reasons.empty()) return text + "Nothing is in its way: it will start with the next pass.\n";
   text +=
       reasons_text(explanation, view) + "\n" + figures_text(explanation, view) + "\n" + start_text(explanation, view);

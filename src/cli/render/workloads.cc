@@ -246,6 +246,13 @@ std::string render_submitted(const wire::Submitted& submitted, const View&) {
   return text;
 }
 
+std::string render_stopped(const wire::WorkloadSummary& workload, const View& view) {
+  bool by_itself = workload.state == WorkloadState::kSucceeded || workload.state == WorkloadState::kFailed;
+  if (!by_itself) return render_summary(workload, view);
+  return fmt::format("{} {} has already {}\n", to_text(workload.id), workload.name,
+                     paint(to_text(workload.state), ink_of(workload.state), view));
+}
+
 std::string render_summary(const wire::WorkloadSummary& workload, const View& view) {
   // It ended by itself, before what was asked for: that changed nothing.
   bool already = workload.state == WorkloadState::kSucceeded || workload.state == WorkloadState::kFailed;

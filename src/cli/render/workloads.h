@@ -28,5 +28,7 @@ std::string render_submitted(const wire::Submitted& submitted, const View& view)
 
 // After stop, pause and resume: what state it is in now.
 std::string render_summary(const wire::WorkloadSummary& workload, const View& view);
+// The same after `stop`, which changes nothing about what has ended by itself.
+std::string render_stopped(const wire::WorkloadSummary& workload, const View& view);
 
 }  // namespace moulin::cli

@@ -63,8 +63,9 @@ bool explain_own_claim(const Inquiry& inquiry, Reasons& reasons) {
     if (victim != nullptr && is_live(victim->state)) victims += (victims.empty() ? "" : ", ") + workload_words(*victim);
   }
   Duration left = claim->expires - kClaimSpare - inquiry.overlay.now();
+  std::string_view place = inquiry.workload == nullptr ? "others would make way for it" : "its place is kept";
   reasons.push_back({.code = ReasonCode::kNoCapacity,
-                     .text = fmt::format("its place is kept; it starts when {} left, in {} at most",
+                     .text = fmt::format("{}; it starts when {} left, in {} at most", place,
                                          victims.empty() ? "what holds it has" : victims + " has", wait_words(left)),
                      .numbers = {{"victims", std::ssize(claim->victims)}, {"expires_us", claim->expires.us}},
                      .names = {{"victims", victims}}});

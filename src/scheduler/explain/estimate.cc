@@ -71,7 +71,7 @@ Estimate estimate_start(const Inquiry& inquiry) {
             "when those that make way for it have left, at the latest"};
   if (auto start = start_by_limits(inquiry))
     return {std::max(*start, eligible), "when declared duration limits have ended what is in its way, at the latest"};
-  return {std::nullopt, "no estimates yet: what is in its way declares no duration limit that would free enough"};
+  return {std::nullopt, "what is in its way declares no duration limit that would free enough"};
 }
 
 }  // namespace moulin

@@ -9,13 +9,18 @@ namespace moulin {
 
 namespace {
 
-// Whether an eviction was found and given up because too much would end.
-bool is_too_disruptive(Overlay& overlay, const Applicant& applicant, UnitStock& stock) {
+struct Attempted {
+  std::optional<Eviction> eviction{};
+  bool too_disruptive = false;  // one was found and given up because too much would end
+};
+
+Attempted try_eviction(Overlay& overlay, const Applicant& applicant, UnitStock& stock) {
   Overlay::Mark mark = overlay.checkpoint();
   EvictionSearch search(overlay, applicant, stock);
-  bool found = search.run().has_value();
+  Attempted attempted{.eviction = search.run()};
   overlay.rollback(mark);
-  return !found && search.was_too_disruptive();
+  attempted.too_disruptive = !attempted.eviction && search.was_too_disruptive();
+  return attempted;
 }
 
 Explanation explain(const View& view, const Applicant& applicant, const Workload* workload) {
@@ -24,7 +29,10 @@ Explanation explain(const View& view, const Applicant& applicant, const Workload
   Inquiry inquiry{overlay, applicant, workload, stock};
   inquiry.claim = overlay.claim_of(applicant.id);
   overlay.release_claim(applicant.id);
-  inquiry.too_disruptive = is_too_disruptive(overlay, applicant, stock);
+  Attempted attempted = try_eviction(overlay, applicant, stock);
+  inquiry.too_disruptive = attempted.too_disruptive;
+  // Who is not submitted yet has no claim; its first pass would make this one.
+  if (workload == nullptr && attempted.eviction && !can_start(inquiry)) inquiry.claim = &attempted.eviction->claim;
   Explanation explanation{.reasons = find_reasons(inquiry)};
   explain_queue(inquiry, explanation.reasons);
   explanation.reasons = in_order(std::move(explanation.reasons));

@@ -86,17 +86,20 @@ Reason fragmented(const FreeRoom& room, const Inquiry& inquiry) {
   return reason;
 }
 
-// Whether a share is free somewhere that lacks only the memory, beside foreign processes.
+// Whether shares enough for one replica are free on a node that lacks only the memory,
+// beside foreign processes.
 bool lacks_memory_only(const Inquiry& inquiry) {
   const Resources& resources = inquiry.spec().resources;
   if (resources.gpu.form == GpuForm::kMemory) return true;
   for (const auto& [shape, group] : inquiry.overlay.room().groups()) {
     if (!may_use_pool(inquiry.spec(), shape.pool)) continue;
+    int64_t large_enough = 0;
     for (const OfferCount& entry : shape.offers) {
       auto need = need_on(resources, entry.offer);
       if (!need || !may_use_model(resources, entry.offer.model)) continue;
-      if (need->share < kWholeDevice && need->share <= entry.offer.free) return true;
+      if (need->share < kWholeDevice && need->share <= entry.offer.free) large_enough += entry.count;
     }
+    if (large_enough >= resources.gpu.count) return true;
   }
   return false;
 }

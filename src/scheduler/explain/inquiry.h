@@ -21,7 +21,7 @@ struct Inquiry {
   const Workload* workload = nullptr;  // nullptr: not submitted yet
   UnitStock& stock;                    // of that overlay
   bool too_disruptive = false;         // an eviction was found and given up for that
-  const Claim* claim = nullptr;        // its own; nullptr: none
+  const Claim* claim = nullptr;        // its own, or what its first pass would make; nullptr: none
   Detail detail = Detail::kSentences;
   bool codes_only() const { return detail == Detail::kCodes; }
   const WorkloadSpec& spec() const { return applicant.spec; }

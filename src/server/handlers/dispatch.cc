@@ -1,5 +1,7 @@
 #include "server/handlers/dispatch.h"
 
+#include <algorithm>
+
 #include "server/authenticate.h"
 #include "server/handlers/handlers.h"
 
@@ -11,6 +13,11 @@ using wire::Operation;
 
 bool is_open(Operation operation) {
   return operation == Operation::kCheckHealth || operation == Operation::kCheckReadiness;
+}
+
+size_t row_of(Operation operation) {
+  auto routes = wire::routes();
+  return static_cast<size_t>(std::ranges::find(routes, operation, &wire::Route<Operation>::operation) - routes.begin());
 }
 
 void call_handler(Operation operation, Call call) {
@@ -67,6 +74,8 @@ void call_handler(Operation operation, Call call) {
 
 void dispatch(World& world, Request request, Responder responder) {
   auto match = wire::match_route(wire::routes(), request);
+  responder =
+      counted(world.http_metrics, match ? std::optional(row_of(match->operation)) : std::nullopt, std::move(responder));
   if (!match) return responder.answer(std::move(match.error()));
   Call call{.world = world,
             .request = std::move(request),

@@ -1,5 +1,4 @@
 // What happened: of one workload from history, and everything as it happens.
-#include <algorithm>
 #include <atomic>
 
 #include "core/may.h"
@@ -34,7 +33,7 @@ wire::Event event_of(const State& state, Sequence sequence, const Event& event) 
 Result<Response> history(const Call& call) {
   auto wanted = TRY(parameters<wire::ListWorkloadEvents>(call));
   std::string cursor = TRY(read_cursor(wanted.cursor));
-  int64_t after = cursor.empty() ? 0 : TRY(Json(JsonNumber{cursor}).integer());
+  int64_t after = cursor.empty() ? wanted.after.value_or(0) : TRY(Json(JsonNumber{cursor}).integer());
   const Workload* workload = call.state().workload(wanted.workload);
   // A forgotten workload's project is gone from memory: only administrators look further.
   bool visible = workload != nullptr ? may(call.state(), call.actor, Verb::kSee, workload->spec.project)
@@ -49,7 +48,7 @@ Result<Response> history(const Call& call) {
     });
     TRY(read);
   }
-  if (page.items.empty() && after == 0) {
+  if (!visible || (page.items.empty() && workload == nullptr && after == 0)) {
     return Error{.code = Code::kNotFound,
                  .message = "no such workload",
                  .field = "workload",
@@ -111,7 +110,9 @@ class Follower : public std::enable_shared_from_this<Follower> {
 
   bool send(const std::vector<NumberedEvent>& events) {
     PublishedView view = world_.reactor.view();
-    for (const NumberedEvent& event : events) send_one(view->state, event);
+    for (const NumberedEvent& event : events) {
+      if (!send_one(view->state, event)) return false;
+    }
     return events.size() == kRound;
   }
 
@@ -121,17 +122,22 @@ class Follower : public std::enable_shared_from_this<Follower> {
     Sequence before = sent_;
     HistoryQuery query{.after = sent_, .limit = static_cast<int32_t>(kRound)};
     Status read = world_.journal.history(query, [&](const StoredRecord& record) -> Status {
-      send_one(view->state, {record.sequence, TRY(decode_event(record.time, record.type, record.bytes))});
-      return {};
+      NumberedEvent event{record.sequence, TRY(decode_event(record.time, record.type, record.bytes))};
+      return send_one(view->state, event) ? Status{} : Error{.code = Code::kTooLarge, .message = "enough was sent"};
     });
     return read.has_value() && sent_ != before;
   }
 
-  void send_one(const State& state, const NumberedEvent& event) {
+  // False: the stream is over.
+  bool send_one(const State& state, const NumberedEvent& event) {
     sent_ = event.sequence;
-    if (!wants(state, event.event)) return;
+    if (!wants(state, event.event)) return true;
     wire::Event out = event_of(state, event.sequence, event.event);
-    stream_.send({.id = std::to_string(out.sequence), .type = out.type, .data = write_json(wire::write(out))});
+    bool open =
+        stream_.send({.id = std::to_string(out.sequence), .type = out.type, .data = write_json(wire::write(out))});
+    if (!open || ++count_ != wanted_.limit) return open;
+    stream_.close();
+    return false;
   }
 
   bool wants(const State& state, const Event& event) const {
@@ -139,10 +145,7 @@ class Follower : public std::enable_shared_from_this<Follower> {
     if (wanted_.workload && id != *wanted_.workload) return false;
     if (wanted_.project) {
       const Workload* workload = state.workload(id);
-      if (workload == nullptr) return false;
-      auto path = path_to_root(state, workload->spec.project);
-      if (std::ranges::none_of(path, [&](const TreeNode* node) { return node->name.text == *wanted_.project; }))
-        return false;
+      if (workload == nullptr || !is_at_or_below(state, workload->spec.project, *wanted_.project)) return false;
     }
     return may_see(state, actor_, event);
   }
@@ -159,7 +162,8 @@ class Follower : public std::enable_shared_from_this<Follower> {
   EventStream stream_;
   std::atomic<bool> pending_ = false;
   std::mutex round_mutex_;
-  Sequence sent_;  // guarded by round_mutex_
+  Sequence sent_;      // guarded by round_mutex_, as is
+  int64_t count_ = 0;  // of the events that were sent
   std::mutex mutex_;
   std::shared_ptr<void> listening_;
   std::shared_ptr<Follower> self_;  // the stream keeps us alive until it ends

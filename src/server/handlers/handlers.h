@@ -57,6 +57,8 @@ void list_gpus(Call call);
 void show_server(Call call);
 void stop_server(Call call);
 void check_readiness(Call call);
+
+// metrics.cc
 void read_metrics(Call call);
 
 }  // namespace moulin::handle

@@ -137,6 +137,92 @@ TEST_CASE("what is wrong with a request is named in a problem document") {
   test.problem({.path = "/api/v1/nodes", .query = {{"colour", "red"}}}, 400);
 }
 
+TEST_CASE("of several workloads the one at fault is named") {
+  TestServer test;
+  HttpCall call =
+      post("/api/v1/workloads", R"({"workloads":[{"run":"true","name":"a"},{"run":"true","resources":{"gpu":9}}]})");
+  CHECK(text(test.problem(call, 422), "field") == "workloads[1].resources.gpu");
+  call.body = R"({"workloads":[{"run":"true"},{"run":"true"},{"run":"true","project":"nobody"}]})";
+  CHECK(text(test.problem(call, 404), "field") == "workloads[2].project");
+}
+
+TEST_CASE("stopping what has ended changes nothing and is no error") {
+  TestServer test;
+  std::string id = test.submit("1");
+  ReplicaLaunch launch = test.engine->await_starts(1)[0];
+  test.engine->report_started(launch);
+  test.engine->report_exited(launch, 0);
+  test.engine->await_releases(1);
+  HttpCall stop = post("/api/v1/workloads/" + id + "/stop");
+  CHECK(text(test.ask("/api/v1/workloads/{workload}/stop", stop, "200"), "state") == "succeeded");
+  HttpCall pause = post("/api/v1/workloads/" + id + "/pause");
+  CHECK(text(test.problem(pause, 409), "detail").ends_with("has succeeded and cannot be paused"));
+}
+
+TEST_CASE("a submission that repeats few bytes many times is refused before it is made") {
+  TestServer test;
+  std::string files;
+  for (int i = 0; i < 3; ++i)
+    files += std::string(files.empty() ? "" : ",") + R"({"name":"a)" + std::to_string(i) +
+             R"(","array":"0-999","run":["true",")" + std::string(30'000, 'x') + R"("]})";
+  Json problem = test.problem(post("/api/v1/workloads", R"({"workloads":[)" + files + "]}"), 413);
+  CHECK(text(problem, "field") == "workloads");
+  CHECK(test.get("/api/v1/workloads").find("items")->items().empty());
+  test.ask("/api/v1/workloads", post("/api/v1/workloads", R"({"workloads":[{"array":"0-999","run":"true"}]})"), "201");
+}
+
+TEST_CASE("a dry run judges all workloads together, each element of each array") {
+  TestServer test;
+  test.submit("1", R"(,"name":"b-7")");
+  HttpCall call = post("/api/v1/workloads/dry_run",
+                       R"({"workloads":[{"run":"true","name":"a"},{"run":"true","name":"a"},)"
+                       R"({"run":"true","name":"b","array":"0-9"},{"run":"true","name":"c","array":"0-9"}]})");
+  Json dry = test.ask("/api/v1/workloads/dry_run", call);
+  std::vector<std::string> fields;
+  for (const Json& verdict : dry.find("workloads")->items())
+    fields.push_back(verdict.find("accepted")->boolean() ? "" : text(*verdict.find("problem"), "field"));
+  CHECK(fields == std::vector<std::string>{"", "workloads[1].name", "workloads[2].name", ""});
+}
+
+TEST_CASE("lists are filtered by class, time of submission, project and word") {
+  TestServer test;
+  std::string batch = test.submit("1", R"(,"class":"batch")");
+  std::string late = test.submit("1");
+  auto listed = [&](std::string_view name, const std::string& value) {
+    return ids_of(test.ask("/api/v1/workloads", {.path = "/api/v1/workloads", .query = {{std::string(name), value}}}));
+  };
+  CHECK(listed("class", "batch") == std::vector<std::string>{batch});
+  CHECK(listed("since", text(test.get("/api/v1/workloads/{workload}", late), "submitted")) ==
+        std::vector<std::string>{late});
+  CHECK(listed("project", "nobody").empty());
+  CHECK(listed("kind", "job").size() == 2);
+}
+
+TEST_CASE("what waits in a list has an expected start or says that none is told") {
+  TestServer test;
+  test.submit("8", R"(,"class":"batch")");
+  ReplicaLaunch launch = test.engine->await_starts(1)[0];
+  test.engine->report_started(launch);
+  std::string stuck = test.submit("8", R"(,"class":"batch")");
+  std::string next = test.submit("8", R"(,"class":"training")");
+  test.engine->await_ends(1);  // the first makes way for the third
+  Json page = test.ask("/api/v1/workloads", {.path = "/api/v1/workloads", .query = {{"state", "waiting"}}});
+  REQUIRE(ids_of(page) == std::vector<std::string>{next, stuck});
+  CHECK_FALSE(text(page.find("items")->items()[0], "expected_start").empty());
+  CHECK(text(page.find("items")->items()[1], "expected_start").empty());
+  CHECK_FALSE(text(page.find("items")->items()[1], "expected_start_reason").empty());
+}
+
+TEST_CASE("the history of a workload begins where it is asked to") {
+  TestServer test;
+  std::string id = test.submit("1");
+  std::string path = "/api/v1/workloads/" + id + "/events";
+  Json all = test.ask("/api/v1/workloads/{workload}/events", {.path = path});
+  std::string first = all.find("items")->items().front().find("sequence")->number();
+  Json rest = test.ask("/api/v1/workloads/{workload}/events", {.path = path, .query = {{"after", first}}});
+  CHECK(rest.find("items")->items().size() == all.find("items")->items().size() - 1);
+}
+
 TEST_CASE("the same request under the same key is made once") {
   TestServer test;
   HttpCall call = TestServer::submission("1", R"(,"name":"once")");

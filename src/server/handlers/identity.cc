@@ -47,8 +47,7 @@ const Token* own_token(const Call& call) {
 
 Result<NewToken> read_new_token(const Call& call) {
   auto body = TRY(wire::read_body<wire::NewToken>(call.request));
-  uint64_t id = call.world.ids.next(call.world.clock.wall_offset() + Duration{call.world.clock.now().us});
-  NewToken made = make_token({id}, UserName{body.user.value_or(call.actor.user.text)});
+  NewToken made = make_token({call.world.next_id()}, UserName{body.user.value_or(call.actor.user.text)});
   made.token.label = body.label;
   made.token.issued = call.now();
   if (!body.expires_in) return made;

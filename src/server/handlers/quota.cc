@@ -65,10 +65,7 @@ wire::QuotaUse use_of(const Call& call, const TreePath& path, const QuotaKey& ke
 }
 
 bool on_one_line(const State& state, const TreeName& name, const std::string& at) {
-  auto has = [](const std::vector<const TreeNode*>& path, const std::string& wanted) {
-    return std::ranges::any_of(path, [&](const TreeNode* node) { return node->name.text == wanted; });
-  };
-  return has(path_to_root(state, name), at) || has(path_to_root(state, TreeName{at}), name.text);
+  return is_at_or_below(state, name, at) || is_at_or_below(state, TreeName{at}, name.text);
 }
 
 // Parents first, children in order of creation.
@@ -99,10 +96,6 @@ Result<Response> quota(const Call& call) {
   return ok(out);
 }
 
-bool is_at_or_below(const State& state, const TreeName& project, const std::string& at) {
-  return std::ranges::any_of(path_to_root(state, project), [&](const TreeNode* node) { return node->name.text == at; });
-}
-
 wire::QueueItem queue_item(const Call& call, const Workload& workload, int64_t position) {
   wire::WorkloadSummary summary = summary_of(call.state(), workload, call.now());
   return {.position = position,
@@ -115,7 +108,8 @@ wire::QueueItem queue_item(const Call& call, const Workload& workload, int64_t p
           .gpu_milli = summary.gpu_milli,
           .submitted = summary.submitted,
           .reason = summary.reason,
-          .expected_start = summary.expected_start};
+          .expected_start = summary.expected_start,
+          .expected_start_reason = summary.expected_start_reason};
 }
 
 // The cursor is the position of the last one shown: the order changes with every start,

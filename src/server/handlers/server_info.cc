@@ -1,6 +1,4 @@
-// The server itself: facts, readiness, figures.
-#include <fmt/format.h>
-
+// The server itself: facts and readiness.
 #include "core/may.h"
 #include "server/handlers/handlers.h"
 
@@ -44,39 +42,6 @@ Result<Response> server(const Call& call) {
   return ok(out);
 }
 
-// One figure in the text format of Prometheus.
-void figure(std::string& out, std::string_view name, std::string_view type, std::string_view help, double value) {
-  out += fmt::format("# HELP moulin_{} {}\n# TYPE moulin_{} {}\nmoulin_{} {}\n", name, help, name, type, name, value);
-}
-
-std::string metrics(const Call& call) {
-  ReactorStats reactor = call.world.reactor.stats();
-  HttpCounters http = call.world.http_counters();
-  auto seconds_of = [](Duration duration) { return static_cast<double>(duration.us) / 1e6; };
-  auto whole = [](auto number) { return static_cast<double>(number); };
-  std::string out;
-  out += "# HELP moulin_workloads Workloads in memory by state\n# TYPE moulin_workloads gauge\n";
-  for (const auto& [word, count] : count_states(call.state()))
-    out += fmt::format("moulin_workloads{{state=\"{}\"}} {}\n", word, count);
-  figure(out, "journal_sequence", "counter", "Durable events", whole(call.state().sequence.value));
-  figure(out, "commands_total", "counter", "Commands judged", whole(reactor.commands));
-  figure(out, "commands_refused_total", "counter", "Commands refused because too many waited",
-         whole(reactor.refused_busy));
-  figure(out, "commands_queued", "gauge", "Commands waiting", whole(reactor.queued));
-  figure(out, "writable", "gauge", "1 while commands are accepted", reactor.writable ? 1 : 0);
-  figure(out, "scheduling_passes_total", "counter", "Passes of the scheduler", whole(reactor.passes));
-  figure(out, "scheduling_pass_seconds_max", "gauge", "The longest pass of this epoch",
-         seconds_of(reactor.pass_longest));
-  figure(out, "starts_total", "counter", "Attempts and replicas started", whole(reactor.starts));
-  figure(out, "evictions_total", "counter", "Evictions asked for", whole(reactor.evictions));
-  figure(out, "plan_items_dropped_total", "counter", "Items of plans that no longer held", whole(reactor.dropped));
-  figure(out, "http_requests_total", "counter", "Requests given to a handler", whole(http.requests));
-  figure(out, "http_refusals_total", "counter", "Requests that the server refused by itself", whole(http.refusals));
-  figure(out, "http_connections", "gauge", "Open connections", whole(http.connections_open));
-  figure(out, "http_streams", "gauge", "Open streams", whole(http.streams_open));
-  return out;
-}
-
 }  // namespace
 
 void show_server(Call call) {
@@ -95,12 +60,6 @@ void check_readiness(Call call) {
   call.responder.answer(problem_response({.code = Code::kUnavailable,
                                           .message = std::string(kNotWritable),
                                           .to_do = "free disk space or mend the data folder"}));
-}
-
-void read_metrics(Call call) {
-  in_background(std::move(call), [](Call asked) {
-    asked.responder.answer({.content_type = "text/plain; version=0.0.4", .body = metrics(asked)});
-  });
 }
 
 }  // namespace moulin::handle

@@ -116,6 +116,15 @@ TEST_CASE("a stream of one workload has only its events") {
   CHECK(parse_json(events[1].data)->find("workload")->string() == id);
 }
 
+TEST_CASE("a stream of events ends after as many as were asked for, from history and from memory") {
+  TestServer test;
+  test.submit("1");
+  HttpCall call{.path = "/api/v1/events", .query = {{"after", "0"}, {"limit", "3"}}};
+  CHECK(read(test, call, [](const auto&) { return false; }).size() == 3);
+  test.restart();
+  check_unbroken(test, read(test, call, [](const auto&) { return false; }), 0);
+}
+
 TEST_CASE("logs are followed while a workload runs, to its very end") {
   TestServer test;
   std::string id = test.submit("1");

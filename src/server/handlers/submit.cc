@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "core/may.h"
+#include "model/workload_array.h"
 #include "model/workload_file.h"
 #include "server/handlers/code_folder.h"
 #include "server/handlers/handlers.h"
@@ -34,10 +35,6 @@ Error at_file(Error error, size_t index, size_t count) {
   return error;
 }
 
-uint64_t next_id(const Call& call) {
-  return call.world.ids.next(call.world.clock.wall_offset() + Duration{call.world.clock.now().us});
-}
-
 // Where a workload without a folder runs: the home of its account, or of the server's.
 std::string home_folder(const Call& call) {
   const Cow<User>* user = call.state().users.find(call.actor.user);
@@ -54,27 +51,44 @@ std::string home_folder(const Call& call) {
   return home.starts_with('/') && std::filesystem::is_directory(home, error) ? home : "/";
 }
 
-Result<std::vector<ReadFile>> read_files(const Call& call, const wire::Submission& submission) {
-  std::vector<ReadFile> files;
+// What all workloads of a submission come to, so that few bytes do not become many.
+struct Extent {
   size_t count = 0;
+  size_t bytes = 0;
+
+  Status add(const ReadFile& file) {
+    count += file.elements.size();
+    bytes += file.elements.size() * element_bytes(file.elements.front().spec);
+    if (count <= kSubmitMax && bytes <= kArrayBytesMax) return {};
+    bool many = count > kSubmitMax;
+    return Error{
+        .code = Code::kTooLarge,
+        .message = many ? "too many workloads in one request" : "the workloads repeat too much command and env",
+        .field = "workloads",
+        .given = many ? std::to_string(count) : std::to_string(bytes) + " bytes in all workloads",
+        .allowed = many ? fmt::format("at most {}", kSubmitMax) : fmt::format("at most {} bytes", kArrayBytesMax),
+        .to_do = "make several requests"};
+  }
+};
+
+struct ReadFiles {
+  std::vector<ReadFile> files;
+  Extent extent;
+};
+
+Result<ReadFiles> read_files(const Call& call, const wire::Submission& submission) {
+  ReadFiles read;
   for (size_t i = 0; i < submission.workloads.size(); ++i) {
-    WorkloadDefaults defaults{.name = made_up_name(submission.workloads[i], next_id(call))};
+    WorkloadDefaults defaults{.name = made_up_name(submission.workloads[i], call.world.next_id())};
     auto elements = read_workloads(submission.workloads[i], defaults);
     if (!elements) return at_file(std::move(elements.error()), i, submission.workloads.size());
     for (WorkloadElement& element : *elements) {
       if (element.spec.folder.empty()) element.spec.folder = home_folder(call);
     }
-    count += elements->size();
-    if (count > kSubmitMax) {
-      return Error{.code = Code::kTooLarge,
-                   .message = "too many workloads in one request",
-                   .field = "workloads",
-                   .given = std::to_string(count),
-                   .allowed = "at most " + std::to_string(kSubmitMax)};
-    }
-    files.push_back({std::move(*elements)});
+    read.files.push_back({std::move(*elements)});
+    TRY(read.extent.add(read.files.back()));
   }
-  return files;
+  return read;
 }
 
 Response submitted(const State& state, const std::vector<WorkloadId>& ids) {
@@ -111,26 +125,43 @@ Status has_account(const Call& call) {
                .to_do = "ask an administrator to make the user again with an account"};
 }
 
-Result<command::Submit> read_submission(const Call& call) {
+// Elements in the order of the files.
+std::vector<command::NewWorkload> workloads_of(const Call& call, std::vector<ReadFile> files) {
+  std::vector<command::NewWorkload> workloads;
+  for (size_t place = 0; place < files.size(); ++place) {
+    for (WorkloadElement& element : files[place].elements) {
+      workloads.push_back({.id = {call.world.next_id()},
+                           .spec = std::move(element.spec),
+                           .origin = std::move(element.origin),
+                           .place = place});
+    }
+  }
+  return workloads;
+}
+
+struct ReadSubmission {
+  command::Submit command;
+  ByteBudget::Lease memory;  // until it is answered
+};
+
+Result<ReadSubmission> read_submission(const Call& call) {
   TRY(has_account(call));
   auto wanted = TRY(parameters<wire::SubmitWorkloads>(call));
   auto submission = TRY(wire::read_body<wire::Submission>(call.request));
-  command::Submit submit{
-      .workloads = {}, .key = wanted.idempotency_key.value_or(""), .digest = hash_of(call.request.body)};
-  for (ReadFile& file : TRY(read_files(call, submission))) {
-    for (WorkloadElement& element : file.elements) {
-      submit.workloads.push_back(
-          {.id = {next_id(call)}, .spec = std::move(element.spec), .origin = std::move(element.origin)});
-    }
-  }
-  return submit;
+  ReadFiles read = TRY(read_files(call, submission));
+  ByteBudget::Lease memory = TRY(call.world.submissions.take({static_cast<int64_t>(read.extent.bytes)}));
+  return ReadSubmission{.command = {.workloads = workloads_of(call, std::move(read.files)),
+                                    .key = wanted.idempotency_key.value_or(""),
+                                    .digest = hash_of(call.request.body)},
+                        .memory = std::move(memory)};
 }
 
-void give_submit(Call call, command::Submit submit) {
-  std::string key = submit.key;
-  give_command(std::move(call), std::move(submit), [key](const Call& answered, const Events& events) {
-    return submitted(answered.state(), made_by(answered, events, key));
-  });
+void give_submit(Call call, ReadSubmission submission) {
+  std::string key = submission.command.key;
+  give_command(std::move(call), std::move(submission.command),
+               [key, memory = std::move(submission.memory)](const Call& answered, const Events& events) {
+                 return submitted(answered.state(), made_by(answered, events, key));
+               });
 }
 
 wire::Problem problem_of(const Error& error) {
@@ -139,26 +170,23 @@ wire::Problem problem_of(const Error& error) {
   return *read;
 }
 
-// Everything that decide() would refuse a submission for, asked one by one.
-Status would_be_refused(const Call& call, const WorkloadSpec& spec) {
-  TRY(has_account(call));
-  command::Submit submit{.workloads = {{.id = {UINT64_MAX}, .spec = spec, .origin = {}}}, .key = "", .digest = ""};
+// What each file would be refused for: everything that decide() looks at.
+Result<std::map<size_t, Error>> would_be_refused(const Call& call, const std::vector<ReadFile>& files) {
+  command::Submit submit{.workloads = workloads_of(call, files)};
   Agenda agenda;
   Judgement judgement{call.view->state, call.view->index, agenda};
-  Result<Events> decided = decide(judgement, {.actor = call.actor, .at = call.now(), .body = std::move(submit)});
-  return decided ? Status{} : Status(decided.error());
+  return refusals(judgement, {.actor = call.actor, .at = call.now(), .body = std::move(submit)});
 }
 
-wire::DryRunVerdict verdict_of(const Call& call, const ReadFile& file) {
+wire::DryRunVerdict verdict_of(const Call& call, const ReadFile& file, const Error* refusal) {
   const WorkloadSpec& spec = file.elements.front().spec;
   wire::DryRunVerdict verdict{.name = spec.name,
                               .project = spec.project.text,
                               .count = std::ssize(file.elements),
+                              .accepted = refusal == nullptr,
                               .spec = write_workload(spec)};
-  Status refused = would_be_refused(call, spec);
-  verdict.accepted = refused.has_value();
-  if (!refused) verdict.problem = problem_of(refused.error());
-  bool may_look = refused.has_value() || refused.error().code == Code::kRefused;
+  if (refusal != nullptr) verdict.problem = problem_of(*refusal);
+  bool may_look = refusal == nullptr || refusal->code == Code::kRefused;
   if (!may_look) return verdict;
   Explanation explanation = explain_new(call.view->view(call.now()), spec, call.actor.user);
   verdict.starts_now = verdict.accepted && explanation.reasons.empty();
@@ -169,22 +197,42 @@ wire::DryRunVerdict verdict_of(const Call& call, const ReadFile& file) {
 Result<Response> dry_run(const Call& call) {
   TRY(parameters<wire::DryRunWorkloads>(call));
   auto submission = TRY(wire::read_body<wire::Submission>(call.request));
+  auto [files, extent] = TRY(read_files(call, submission));
+  ByteBudget::Lease memory = TRY(call.world.submissions.take({static_cast<int64_t>(extent.bytes)}));
+  std::map<size_t, Error> refused = TRY(would_be_refused(call, files));
+  if (Status account = has_account(call); !account) {
+    for (size_t place = 0; place < files.size(); ++place) refused.try_emplace(place, account.error());
+  }
   wire::DryRun out;
-  for (const ReadFile& file : TRY(read_files(call, submission))) out.workloads.push_back(verdict_of(call, file));
+  for (size_t place = 0; place < files.size(); ++place) {
+    auto refusal = refused.find(place);
+    out.workloads.push_back(verdict_of(call, files[place], refusal == refused.end() ? nullptr : &refusal->second));
+  }
   return ok(out);
+}
+
+// Reading many workloads takes longer than the I/O thread may.
+bool is_long(const Request& request) {
+  constexpr size_t kQuickBytes = 16 << 10;
+  return request.body.size() > kQuickBytes || request.body.contains("\"array\"");
+}
+
+void submit(Call call) {
+  Result<ReadSubmission> read = read_submission(call);
+  if (!read) return call.responder.answer(problem_response(read.error()));
+  if (!wants_snapshot(read->command)) return give_submit(std::move(call), std::move(*read));
+  in_background(std::move(call), [read = std::move(*read)](Call asked) mutable {
+    Status taken = take_snapshots(asked, read.command);
+    if (!taken) return asked.responder.answer(problem_response(taken.error()));
+    give_submit(std::move(asked), std::move(read));
+  });
 }
 
 }  // namespace
 
 void submit_workloads(Call call) {
-  Result<command::Submit> submit = read_submission(call);
-  if (!submit) return call.responder.answer(problem_response(submit.error()));
-  if (!wants_snapshot(*submit)) return give_submit(std::move(call), std::move(*submit));
-  in_background(std::move(call), [submit = std::move(*submit)](Call asked) mutable {
-    Status taken = take_snapshots(asked, submit);
-    if (!taken) return asked.responder.answer(problem_response(taken.error()));
-    give_submit(std::move(asked), std::move(submit));
-  });
+  if (is_long(call.request)) return in_background(std::move(call), submit);
+  submit(std::move(call));
 }
 
 void dry_run_workloads(Call call) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "model/workload_file.h"
+#include "scheduler/claims.h"
 
 namespace moulin {
 
@@ -171,6 +172,24 @@ wire::WorkloadUsage usage_of(const Workload& workload, Instant now) {
   return out;
 }
 
+// When a waiting workload starts, as far as the state alone tells; `why` looks further.
+std::optional<Instant> start_told_by_state(const State& state, const Workload& workload) {
+  if (const Cow<Claim>* claim = state.claims.find(workload.id)) return (*claim)->expires - kClaimSpare;
+  bool only_pauses = workload.waiting_for == std::vector{ReasonCode::kBackOff};
+  if (only_pauses) return workload.eligible_from;
+  return std::nullopt;
+}
+
+void tell_start(wire::WorkloadSummary& out, const State& state, const Workload& workload, Instant now) {
+  if (workload.state != WorkloadState::kWaiting) return;
+  if (auto start = start_told_by_state(state, workload))
+    out.expected_start = wall_time(std::max(*start, now), state.wall_offset);
+  else if (workload.waiting_for.empty())
+    out.expected_start_reason = "no pass of the scheduler has looked at it yet";
+  else
+    out.expected_start_reason = "nothing certain in a list: ask `why`";
+}
+
 // Of the first replica that ended badly, else of replica 0.
 std::optional<wire::Exit> telling_exit(const Attempt& attempt) {
   for (const Replica& replica : attempt.replicas) {
@@ -242,6 +261,7 @@ wire::WorkloadSummary summary_of(const State& state, const Workload& workload, I
   if (!workload.waiting_for.empty()) {
     out.reason = wire::ReasonBrief{workload.waiting_for.front(), brief_text(workload.waiting_for.front())};
   }
+  tell_start(out, state, workload, now);
   return out;
 }
 

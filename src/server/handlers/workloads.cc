@@ -26,16 +26,14 @@ bool has_tag(const Workload& workload, const std::string& wanted) {
   return equals == std::string::npos || found->second == wanted.substr(equals + 1);
 }
 
-bool is_at_or_below(const State& state, const TreeName& project, const std::string& at) {
-  return std::ranges::any_of(path_to_root(state, project), [&](const TreeNode* node) { return node->name.text == at; });
-}
-
 bool matches(const State& state, const Workload& workload, const wire::ListWorkloads& wanted) {
   if (!wanted.state.empty() && std::ranges::find(wanted.state, workload.state) == wanted.state.end()) return false;
   if (wanted.owner && workload.owner.text != *wanted.owner) return false;
   if (wanted.name && workload.spec.name != *wanted.name) return false;
   if (wanted.kind && workload.spec.kind != *wanted.kind) return false;
   if (!std::ranges::all_of(wanted.tag, [&](const std::string& tag) { return has_tag(workload, tag); })) return false;
+  if (wanted.class_ && workload.spec.priority_class != *wanted.class_) return false;
+  if (wanted.since && wall_time(workload.submitted, state.wall_offset) < *wanted.since) return false;
   return !wanted.project || is_at_or_below(state, workload.spec.project, *wanted.project);
 }
 
@@ -97,10 +95,11 @@ void change(Call call, CommandBody (*make)(WorkloadId)) {
   Result<Operation> wanted = parameters<Operation>(call);
   if (!wanted) return call.responder.answer(problem_response(wanted.error()));
   WorkloadId id = wanted->workload;
-  give_command(std::move(call), make(id), [id](const Call& answered, const Events&) {
+  give_command(std::move(call), make(id), [id](const Call& answered, const Events& events) {
     Result<const Workload*> workload = find(answered, id);
-    return workload ? ok(summary_of(answered.state(), **workload, answered.now()), 202)
-                    : problem_response(workload.error());
+    if (!workload) return problem_response(workload.error());
+    bool had_ended = events.empty() && is_finished((*workload)->state);
+    return ok(summary_of(answered.state(), **workload, answered.now()), had_ended ? 200 : 202);
   });
 }
 

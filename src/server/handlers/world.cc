@@ -1,5 +1,7 @@
 #include "server/handlers/world.h"
 
+#include <algorithm>
+
 namespace moulin {
 
 namespace {
@@ -24,6 +26,10 @@ void in_background(Call call, std::move_only_function<void(Call)> read) {
       std::make_shared<std::pair<Call, std::move_only_function<void(Call)>>>(std::move(call), std::move(read));
   Status queued = readers.run([shared] { shared->second(std::move(shared->first)); });
   if (!queued) shared->first.responder.answer(problem_response(queued.error()));
+}
+
+bool is_at_or_below(const State& state, const TreeName& project, const std::string& at) {
+  return std::ranges::any_of(path_to_root(state, project), [&](const TreeNode* node) { return node->name.text == at; });
 }
 
 std::string make_cursor(std::string_view key) { return std::string(kCursorPrefix) + std::string(key); }

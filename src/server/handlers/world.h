@@ -14,7 +14,10 @@
 #include "boundary/gpus.h"
 #include "boundary/journal.h"
 #include "engine/local/old_attempts.h"
+#include "journal/committer.h"
+#include "server/byte_budget.h"
 #include "server/event_hub.h"
+#include "server/http_metrics.h"
 #include "server/pulse.h"
 #include "server/reactor.h"
 #include "server/readers.h"
@@ -37,15 +40,21 @@ struct ServerFacts {
 struct World {
   Reactor& reactor;
   Journal& journal;
+  Committer& committer;
   EventHub& events;
   Clock& clock;
   Gpus& gpus;
   IdMaker& ids;
   Readers& readers;
   Pulse& pulse;
+  ByteBudget& submissions;  // read and not yet answered
+  HttpMetrics& http_metrics;
   const ServerFacts& facts;
   std::function<void()> stop_server;
   std::function<HttpCounters()> http_counters;
+
+  // Unique, and grows with the wall clock.
+  uint64_t next_id() { return ids.next(clock.wall_offset() + Duration{clock.now().us}); }
 };
 
 // A request of a known operation by a known actor, looking at one view.
@@ -86,6 +95,9 @@ void give_command(Call call, CommandBody body, Respond respond);
 
 // Runs `read` on a reader's thread; 429 when too many wait.
 void in_background(Call call, std::move_only_function<void(Call)> read);
+
+// Whether the project is the node of the tree that is called `at`, or somewhere below it.
+bool is_at_or_below(const State& state, const TreeName& project, const std::string& at);
 
 // ---- Pages ----
 

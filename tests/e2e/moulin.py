@@ -22,6 +22,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+import contract
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 BINARY = Path(os.environ.get("MOULIN_BINARY", ROOT / "build/release/moulin"))
 START_SECONDS_MAX = 30
@@ -199,8 +201,14 @@ class Server:
             process.communicate()
 
     def api(self, method, path, body=None, token=None, headers=None, timeout=20):
-        """(status, decoded JSON or text). `path` is below /api/v1; token="" sends none."""
-        request = urllib.request.Request(f"{self.url}/api/v1{path}", method=method)
+        """(status, decoded JSON or text). `path` is below /api/v1; token="" sends none.
+
+        The answer must be as the API's document says."""
+        return self.request(method, f"/api/v1{path}", body, token, headers, timeout)
+
+    def request(self, method, target, body=None, token=None, headers=None, timeout=20):
+        """The same for any target."""
+        request = urllib.request.Request(f"{self.url}{target}", method=method)
         token = self.token if token is None else token
         if token:
             request.add_header("Authorization", f"Bearer {token}")
@@ -213,9 +221,13 @@ class Server:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         try:
             with opener.open(request, data, timeout=timeout) as response:
-                return response.status, _decode(response.read())
+                status, kind, answer = response.status, response.headers.get("Content-Type"), response.read()
         except urllib.error.HTTPError as error:
-            return error.code, _decode(error.read())
+            status, kind, answer = error.code, error.headers.get("Content-Type"), error.read()
+        wrong = contract.complaint(method, target, status, kind, answer)
+        if wrong:
+            raise AssertionError(f"{method} {target} answered {status}, but {wrong}\n{answer[:2000]}")
+        return status, _decode(answer)
 
     def run(self, *command, options=()):
         """Submits and returns the id."""

@@ -5,70 +5,77 @@
 #include "server/handlers/handlers.h"
 #include "server/metrics_text.h"
 
+namespace moulin {
+
+// What may be placed on a device now.
+enum class GpuUse { kFree, kPartlyHeld, kHeld, kForeign, kUnavailable };
+template <>
+inline constexpr auto kWords<GpuUse> =
+    std::to_array<std::string_view>({"free", "partly_held", "held", "foreign", "unavailable"});
+
+}  // namespace moulin
+
 namespace moulin::handle {
 
 namespace {
 
+// How many of each word.
 template <class Enum>
-using Counts = std::array<int64_t, kWords<Enum>.size()>;
+class Counts {
+ public:
+  int64_t& operator[](Enum word) { return counts_.at(static_cast<size_t>(word)); }
+  void write(MetricsText& text, std::string_view label) const {
+    for (size_t i = 0; i < counts_.size(); ++i) text.sample({{label, kWords<Enum>[i]}}, counts_[i]);
+  }
 
-template <class Enum>
-int64_t& of(Counts<Enum>& counts, Enum word) {
-  return counts.at(static_cast<size_t>(word));
-}
-
-template <class Enum>
-void write_counts(MetricsText& text, std::string_view label, const Counts<Enum>& counts) {
-  for (size_t i = 0; i < counts.size(); ++i) text.sample({{label, kWords<Enum>[i]}}, counts[i]);
-}
+ private:
+  std::array<int64_t, kWords<Enum>.size()> counts_{};
+};
 
 void write_workloads(MetricsText& text, const State& state) {
-  Counts<WorkloadState> states{};
-  Counts<ReasonCode> reasons{};
+  Counts<WorkloadState> states;
+  Counts<ReasonCode> reasons;
   int64_t unexplained = 0;
   for (const auto& [id, workload] : state.workloads) {
-    ++of(states, workload->state);
+    ++states[workload->state];
     if (workload->state != WorkloadState::kWaiting) continue;
-    ++(workload->waiting_for.empty() ? unexplained : of(reasons, workload->waiting_for.front()));
+    ++(workload->waiting_for.empty() ? unexplained : reasons[workload->waiting_for.front()]);
   }
   text.family("workloads", "gauge", "Workloads in memory by state.");
-  write_counts(text, "state", states);
+  states.write(text, "state");
   text.family("queue_workloads", "gauge", "Waiting workloads by the first reason why they wait.");
-  write_counts(text, "reason", reasons);
+  reasons.write(text, "reason");
   text.sample({{"reason", "not_looked_at"}}, unexplained);
 }
 
-enum class Use { kFree, kPartlyHeld, kHeld, kForeign, kUnavailable };
-constexpr std::array<std::string_view, 5> kUseWords{"free", "partly_held", "held", "foreign", "unavailable"};
-
-Use use_of(const DeviceRoom& device, bool node_open) {
-  if (!node_open || !device.offered) return Use::kUnavailable;
-  if (device.free <= Share{}) return Use::kHeld;
-  if (device.free < kWholeDevice) return Use::kPartlyHeld;
-  return device.foreign ? Use::kForeign : Use::kFree;
+GpuUse use_of(const DeviceRoom& device, bool node_open) {
+  if (!node_open || !device.offered) return GpuUse::kUnavailable;
+  if (device.free <= Share{}) return GpuUse::kHeld;
+  if (device.free < kWholeDevice) return GpuUse::kPartlyHeld;
+  return device.foreign ? GpuUse::kForeign : GpuUse::kFree;
 }
 
 void write_hardware(MetricsText& text, const Published& view) {
-  std::array<int64_t, kUseWords.size()> uses{};
-  Counts<Health> health{};
+  Counts<GpuUse> uses;
+  Counts<Health> health;
   Share held;
   int64_t open = 0;
   for (const auto& [name, room] : view.index.room().nodes()) {
     open += room->open ? 1 : 0;
     for (const DeviceRoom& device : room->devices) {
-      ++uses.at(static_cast<size_t>(use_of(device, room->open)));
+      ++uses[use_of(device, room->open)];
       held += kWholeDevice - std::max(device.free, Share{});
     }
   }
   for (const auto& [name, node] : view.state.nodes) {
-    for (const Gpu& gpu : node->gpus) ++of(health, gpu.health);
+    for (const Gpu& gpu : node->gpus) ++health[gpu.health];
   }
   text.figure("nodes", "gauge", "Registered nodes.", static_cast<int64_t>(view.state.nodes.size()));
   text.figure("nodes_open", "gauge", "Nodes that take new work.", open);
   text.family("gpus", "gauge", "GPUs by what may be placed on them now.");
-  for (size_t i = 0; i < uses.size(); ++i) text.sample({{"state", kUseWords[i]}}, uses[i]);
+  uses.write(text, "state");
   text.family("gpu_health", "gauge", "GPUs by health.");
-  write_counts(text, "health", health);
+  health.write(text, "health");
   text.figure("gpu_held_thousandths", "gauge", "Thousandths of GPUs that workloads hold or that are kept for them.",
               held.milli);
 }

@@ -186,9 +186,12 @@ def types_header(types):
 
 def reader_definition(types, name, schema):
     strict = name in types.strict
+    nulls = any(part.nullable for part in schema.properties.values())
     lines = [f"Result<{name}> Codec<{name}>::read(const Json& value, std::string_view path) {{\n"]
     if strict:
         names = ", ".join(quoted(key) for key in schema.properties)
+        if not nulls:
+            lines.append("  TRY(refuse_nulls(value, path));\n")
         lines.append(f"  static constexpr auto kNames = std::to_array<std::string_view>({{{names}}});\n"
                      f"  const ObjectReader reader = TRY(ObjectReader::open(value, path, {{.known = kNames}}));\n")
     else:

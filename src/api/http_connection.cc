@@ -49,12 +49,11 @@ class PendingAnswer final : public AnswerSink {
   const std::shared_ptr<Connection> connection_;
 };
 
-std::optional<Method> parse_method(std::string_view text) {
+Method parse_method(std::string_view text) {
   for (const Method method : {Method::kGet, Method::kPost, Method::kPut, Method::kPatch, Method::kDelete}) {
     if (text == to_text(method)) return method;
   }
-  if (text == "HEAD") return Method::kGet;
-  return std::nullopt;
+  return text == "HEAD" ? Method::kGet : Method::kOther;
 }
 
 std::string chunk(std::string_view bytes) { return fmt::format("{:x}\r\n{}\r\n", bytes.size(), bytes); }
@@ -179,16 +178,7 @@ bool Connection::accept_head() {
   version_ = head.version;
   keeps_alive_ = head.keeps_alive && !core_->draining;
   head_only_ = head.method == "HEAD";
-  const std::optional<Method> method = parse_method(head.method);
-  if (!method) {
-    refuse({.status = 405,
-            .error = {.code = Code::kInvalid,
-                      .message = "a method that this server does not know",
-                      .given = head.method,
-                      .allowed = "GET, HEAD, POST, PUT, PATCH, DELETE"}});
-    return false;
-  }
-  method_ = *method;
+  method_ = parse_method(head.method);
   const Status checked = check_head(head);
   if (!checked) {
     refuse({.status = http_status(checked.error().code), .error = checked.error()});
@@ -256,8 +246,7 @@ void Connection::refuse(const ParseFailure& failure) {
   core_->counters.refusals += 1;
   phase_ = Phase::kAnswering;
   keeps_alive_ = false;
-  Response response = problem_response(failure.error, failure.status);
-  if (failure.status == 405) response.headers.push_back({"Allow", failure.error.allowed});
+  const Response response = problem_response(failure.error, failure.status);
   std::string bytes = answer_head(response);
   if (!head_only_) bytes += response.body;
   write(std::move(bytes), [this] { linger(); });

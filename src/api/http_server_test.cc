@@ -162,7 +162,7 @@ TEST_CASE("foreign hosts, foreign pages and bad targets are refused before the h
   CHECK(ask("GET /moulin/../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n") == 400);
   CHECK(ask("GET /moulin/%ff HTTP/1.1\r\nHost: localhost\r\n\r\n") == 400);
   CHECK(ask("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n") == 404);
-  CHECK(ask("BREW /moulin/a HTTP/1.1\r\nHost: localhost\r\n\r\n") == 405);
+  CHECK(ask("BREW /moulin/a HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\n\r\n") == 403);
   CHECK(ask("\r\n\r\n\r\n") == 400);
   CHECK(handled == 0);
   CHECK(server->counters().refusals == 9);

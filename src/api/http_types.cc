@@ -23,6 +23,7 @@ std::string_view to_text(Method method) {
     case Method::kPut: return "PUT";
     case Method::kPatch: return "PATCH";
     case Method::kDelete: return "DELETE";
+    case Method::kOther: return "another method";
   }
   MOULIN_UNREACHABLE();
 }

@@ -16,9 +16,9 @@
 
 namespace moulin {
 
-// HEAD reaches a handler as kGet; the server keeps the body back. Other methods are
-// answered 405 before any handler runs.
-enum class Method { kGet, kPost, kPut, kPatch, kDelete };
+// HEAD reaches a handler as kGet; the server keeps the body back. What is none of these
+// is kOther: no route takes it, and the 405 names those that the path has.
+enum class Method { kGet, kPost, kPut, kPatch, kDelete, kOther };
 std::string_view to_text(Method method);
 
 struct Header {

@@ -58,6 +58,7 @@ std::expected<Match<Operation>, Response> match_route(std::span<const Route<Oper
     if (route.method == request.method)
       return Match<Operation>{route.operation, path_values(route.path, request.segments)};
     allow.append(allow.empty() ? "" : ", ").append(to_text(route.method));
+    if (route.method == Method::kGet) allow.append(", HEAD");
   }
   return std::unexpected(no_such_method(request, allow));
 }

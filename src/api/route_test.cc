@@ -50,7 +50,11 @@ TEST_CASE("a wrong path is 404 and a wrong method 405 with what would do") {
   const auto method = match_route(routes(), request_of(Method::kPut, {"api", "v1", "users"}));
   REQUIRE_FALSE(method.has_value());
   CHECK(method.error().status == 405);
-  CHECK(*find_header(method.error().headers, "Allow") == "GET, POST");
+  CHECK(*find_header(method.error().headers, "Allow") == "GET, HEAD, POST");
+  const auto other = match_route(routes(), request_of(Method::kOther, {"api", "v1", "users"}));
+  REQUIRE_FALSE(other.has_value());
+  CHECK(other.error().status == 405);
+  CHECK(*find_header(other.error().headers, "Allow") == "GET, HEAD, POST");
   CHECK_FALSE(match_route(routes(), request_of(Method::kGet, {})).has_value());
 }
 

@@ -181,6 +181,15 @@ Json write_value(const std::optional<T>& value) {
 
 // ---- Members, as the made readers and writers use them ----
 
+// In a request a field that may not be null has a value or is left out.
+inline Status refuse_nulls(const Json& value, std::string_view path) {
+  if (!value.is_object()) return {};
+  for (const auto& [name, member] : value.members()) {
+    if (member.is_null()) return wrong_value(member, member_path(path, name), "a value, or to be left out");
+  }
+  return {};
+}
+
 // An answer's object: unlike an ObjectReader it does not mind unknown members.
 class AnswerReader {
  public:

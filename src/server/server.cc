@@ -83,6 +83,7 @@ struct Server::Implementation {
   std::unique_ptr<LogRetention> log_retention;
   ServerFacts facts;
   HttpMetrics http_metrics;
+  Digests digests;
   ByteBudget submissions{kSubmissionsMost};
   std::unique_ptr<World> world;
   std::unique_ptr<HttpServer> http;
@@ -151,6 +152,7 @@ Status Server::Implementation::serve() {
                                         .pulse = *pulse,
                                         .submissions = submissions,
                                         .http_metrics = http_metrics,
+                                        .digests = digests,
                                         .facts = facts,
                                         .stop_server =
                                             [this] {

@@ -1,7 +1,5 @@
 // Figures of the whole server for Prometheus. Labels are words of ours only, never names
 // of users, projects or nodes, so that their number is bounded.
-#include <array>
-
 #include "server/handlers/handlers.h"
 #include "server/metrics_text.h"
 
@@ -19,33 +17,18 @@ namespace moulin::handle {
 
 namespace {
 
-// How many of each word.
 template <class Enum>
-class Counts {
- public:
-  int64_t& operator[](Enum word) { return counts_.at(static_cast<size_t>(word)); }
-  void write(MetricsText& text, std::string_view label) const {
-    for (size_t i = 0; i < counts_.size(); ++i) text.sample({{label, kWords<Enum>[i]}}, counts_[i]);
-  }
+void write_counts(MetricsText& text, std::string_view label, const Counts<Enum>& counts) {
+  for (size_t i = 0; i < kWords<Enum>.size(); ++i)
+    text.sample({{label, kWords<Enum>[i]}}, counts.at(static_cast<Enum>(i)));
+}
 
- private:
-  std::array<int64_t, kWords<Enum>.size()> counts_{};
-};
-
-void write_workloads(MetricsText& text, const State& state) {
-  Counts<WorkloadState> states;
-  Counts<ReasonCode> reasons;
-  int64_t unexplained = 0;
-  for (const auto& [id, workload] : state.workloads) {
-    ++states[workload->state];
-    if (workload->state != WorkloadState::kWaiting) continue;
-    ++(workload->waiting_for.empty() ? unexplained : reasons[workload->waiting_for.front()]);
-  }
+void write_workloads(MetricsText& text, const WorkloadCounts& counts) {
   text.family("workloads", "gauge", "Workloads in memory by state.");
-  states.write(text, "state");
+  write_counts(text, "state", counts.states);
   text.family("queue_workloads", "gauge", "Waiting workloads by the first reason why they wait.");
-  reasons.write(text, "reason");
-  text.sample({{"reason", "not_looked_at"}}, unexplained);
+  write_counts(text, "reason", counts.reasons);
+  text.sample({{"reason", "not_looked_at"}}, counts.not_looked_at);
 }
 
 GpuUse use_of(const DeviceRoom& device, bool node_open) {
@@ -73,9 +56,9 @@ void write_hardware(MetricsText& text, const Published& view) {
   text.figure("nodes", "gauge", "Registered nodes.", static_cast<int64_t>(view.state.nodes.size()));
   text.figure("nodes_open", "gauge", "Nodes that take new work.", open);
   text.family("gpus", "gauge", "GPUs by what may be placed on them now.");
-  uses.write(text, "state");
+  write_counts(text, "state", uses);
   text.family("gpu_health", "gauge", "GPUs by health.");
-  health.write(text, "health");
+  write_counts(text, "health", health);
   text.figure("gpu_held_thousandths", "gauge", "Thousandths of GPUs that workloads hold or that are kept for them.",
               held.milli);
 }
@@ -123,7 +106,7 @@ Result<Response> metrics(const Call& call) {
   text.family("build_info", "gauge", "1, with the version of the program.");
   text.sample({{"version", call.world.facts.version}}, int64_t{1});
   text.figure("epoch", "gauge", "Lives of the server since the data folder was made.", call.state().epoch.value);
-  write_workloads(text, call.state());
+  write_workloads(text, *call.world.digests.counts.get(call.view, count_workloads));
   write_hardware(text, *call.view);
   write_reactor(text, call.world.reactor.stats());
   write_journal(text, TRY(call.world.journal.stats()), call.world.committer.stats());

@@ -11,22 +11,6 @@ namespace moulin::handle {
 
 namespace {
 
-// What waits below each node of the tree, by quota key.
-using Waiting = std::map<std::pair<TreeName, QuotaKey>, int64_t>;
-
-Waiting waiting_below(const Call& call) {
-  Waiting waiting;
-  for (const auto& [project, queue] : call.view->index.waiting()) {
-    TreePath path = path_to_root(call.state(), project);
-    for (const auto& [key, present] : *queue) {
-      for (const Holding& holding : asked(call.view->index, call.state().workload(key.id)->spec)) {
-        for (const TreeNode* node : path) waiting[{node->name, holding.key}] += holding.amount;
-      }
-    }
-  }
-  return waiting;
-}
-
 // Quotas that are declared here, and whatever is held here without one.
 std::set<QuotaKey> keys_at(const Call& call, const TreeNode& node) {
   std::set<QuotaKey> keys{QuotaKey{}};
@@ -39,7 +23,7 @@ std::set<QuotaKey> keys_at(const Call& call, const TreeNode& node) {
   return keys;
 }
 
-wire::QuotaUse use_of(const Call& call, const TreePath& path, const QuotaKey& key, const Waiting& waiting) {
+wire::QuotaUse use_of(const Call& call, const TreePath& path, const QuotaKey& key, const WaitingAmounts& waiting) {
   const TreeNode& node = *path.front();
   auto found = node.quotas.find(key);
   Quota quota = found == node.quotas.end() ? Quota{} : found->second;
@@ -85,13 +69,13 @@ Result<Response> quota(const Call& call) {
                  .given = *wanted.at,
                  .to_do = "run `moulin project list`"};
   }
-  Waiting waiting = waiting_below(call);
+  auto waiting = call.world.digests.waiting.get(call.view, waiting_below);
   wire::QuotaList out;
   walk(call, kRootTree, [&](const TreeName& name) {
     if (!may(call.state(), call.actor, Verb::kSee, name)) return;
     if (wanted.at && !on_one_line(call.state(), name, *wanted.at)) return;
     TreePath path = path_to_root(call.state(), name);
-    for (const QuotaKey& key : keys_at(call, *path.front())) out.items.push_back(use_of(call, path, key, waiting));
+    for (const QuotaKey& key : keys_at(call, *path.front())) out.items.push_back(use_of(call, path, key, *waiting));
   });
   return ok(out);
 }

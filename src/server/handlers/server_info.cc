@@ -8,11 +8,13 @@ namespace {
 
 constexpr std::string_view kNotWritable = "the journal cannot be written: see the server's log";
 
-std::map<std::string, int64_t> count_states(const State& state) {
-  std::map<std::string, int64_t> counts;
-  for (std::string_view word : kWords<WorkloadState>) counts[std::string(word)] = 0;
-  for (const auto& [id, workload] : state.workloads) ++counts[std::string(to_text(workload->state))];
-  return counts;
+std::map<std::string, int64_t> states_of(const WorkloadCounts& counts) {
+  std::map<std::string, int64_t> states;
+  for (size_t i = 0; i < kWords<WorkloadState>.size(); ++i) {
+    auto state = static_cast<WorkloadState>(i);
+    states[std::string(to_text(state))] = counts.states.at(state);
+  }
+  return states;
 }
 
 Result<Response> server(const Call& call) {
@@ -32,7 +34,7 @@ Result<Response> server(const Call& call) {
                    .refusal = writable ? "" : std::string(kNotWritable),
                    .isolates_users = facts.isolates_users,
                    .notes = facts.notes,
-                   .workloads = count_states(call.state()),
+                   .workloads = states_of(*call.world.digests.counts.get(call.view, count_workloads)),
                    .journal = {.last_sequence = journal.last.value,
                                .records = journal.records,
                                .payload_bytes = journal.payload,

@@ -26,31 +26,34 @@ bool has_tag(const Workload& workload, const std::string& wanted) {
   return equals == std::string::npos || found->second == wanted.substr(equals + 1);
 }
 
-bool matches(const State& state, const Workload& workload, const wire::ListWorkloads& wanted) {
-  if (!wanted.state.empty() && std::ranges::find(wanted.state, workload.state) == wanted.state.end()) return false;
-  if (wanted.owner && workload.owner.text != *wanted.owner) return false;
-  if (wanted.name && workload.spec.name != *wanted.name) return false;
-  if (wanted.kind && workload.spec.kind != *wanted.kind) return false;
-  if (!std::ranges::all_of(wanted.tag, [&](const std::string& tag) { return has_tag(workload, tag); })) return false;
-  if (wanted.class_ && workload.spec.priority_class != *wanted.class_) return false;
-  if (wanted.since && wall_time(workload.submitted, state.wall_offset) < *wanted.since) return false;
-  return !wanted.project || is_at_or_below(state, workload.spec.project, *wanted.project);
-}
-
-// Projects that the actor may see, asked once each.
-class Visible {
+// Projects whose workloads are shown, looked up once each.
+class Shown {
  public:
-  explicit Visible(const Call& call) : call_(call) {}
+  Shown(const Call& call, const std::optional<std::string>& at) : call_(call), at_(at) {}
   bool operator()(const TreeName& project) {
-    auto [at, is_new] = known_.try_emplace(project, false);
-    if (is_new) at->second = may(call_.state(), call_.actor, Verb::kSee, project);
-    return at->second;
+    auto [found, is_new] = known_.try_emplace(project, false);
+    if (is_new) {
+      bool inside = !at_ || is_at_or_below(call_.state(), project, *at_);
+      found->second = inside && may(call_.state(), call_.actor, Verb::kSee, project);
+    }
+    return found->second;
   }
 
  private:
   const Call& call_;
+  const std::optional<std::string>& at_;
   std::map<TreeName, bool> known_;
 };
+
+bool matches(const State& state, const Workload& workload, const wire::ListWorkloads& wanted) {
+  if (!wanted.state.empty() && std::ranges::find(wanted.state, workload.state) == wanted.state.end()) return false;
+  if (wanted.kind && workload.spec.kind != *wanted.kind) return false;
+  if (wanted.class_ && workload.spec.priority_class != *wanted.class_) return false;
+  if (wanted.owner && workload.owner.text != *wanted.owner) return false;
+  if (wanted.name && workload.spec.name != *wanted.name) return false;
+  if (wanted.since && wall_time(workload.submitted, state.wall_offset) < *wanted.since) return false;
+  return std::ranges::all_of(wanted.tag, [&](const std::string& tag) { return has_tag(workload, tag); });
+}
 
 // Newest first: ids grow with time. The cursor is the id of the last one shown. Without
 // filters a page costs what is on it.
@@ -61,11 +64,11 @@ Result<Response> list(const Call& call) {
   auto at =
       cursor.empty() ? workloads.end() : workloads.lower_bound(WorkloadId{TRY(parse_id(WorkloadTag::kPrefix, cursor))});
   auto limit = static_cast<size_t>(wanted.limit);
-  Visible visible(call);
+  Shown shown(call, wanted.project);
   wire::WorkloadPage page;
   while (at != workloads.begin()) {
     const Workload& workload = *(--at)->second;
-    if (!matches(call.state(), workload, wanted) || !visible(workload.spec.project)) continue;
+    if (!matches(call.state(), workload, wanted) || !shown(workload.spec.project)) continue;
     if (page.items.size() == limit) {
       page.next = make_cursor(to_text(page.items.back().id));
       break;

@@ -17,6 +17,7 @@
 #include "journal/committer.h"
 #include "server/byte_budget.h"
 #include "server/event_hub.h"
+#include "server/handlers/digest.h"
 #include "server/http_metrics.h"
 #include "server/pulse.h"
 #include "server/reactor.h"
@@ -49,6 +50,7 @@ struct World {
   Pulse& pulse;
   ByteBudget& submissions;  // read and not yet answered
   HttpMetrics& http_metrics;
+  Digests& digests;
   const ServerFacts& facts;
   std::function<void()> stop_server;
   std::function<HttpCounters()> http_counters;

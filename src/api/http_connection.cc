@@ -215,7 +215,8 @@ Status Connection::make_room(const RequestHead& head) {
 Status Connection::check_head(const RequestHead& head) {
   TRY(check_host(head.headers, core_->options.hosts));
   if (method_ != Method::kGet) TRY(check_origin(head.headers, core_->options.hosts));
-  target_ = TRY(parse_target(head.target, core_->options.base_path));
+  const bool is_local = peer_.transport == Peer::Transport::kUnix;
+  target_ = TRY(parse_target(head.target, is_local ? "" : core_->options.base_path));
   return make_room(head);
 }
 

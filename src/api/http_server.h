@@ -29,7 +29,7 @@ namespace moulin {
 struct HttpServerOptions {
   std::optional<TcpAddress> tcp{};  // loopback only; port 0: any free one
   std::string unix_path{};          // empty: no UNIX socket
-  std::string base_path{};          // "" or "/moulin": requests outside it are answered 404
+  std::string base_path{};          // "" or "/moulin": outside it TCP answers 404; the UNIX socket has none
   HostPolicy hosts{};
   HttpLimits limits{};
   // Told, on the I/O thread, of defects that a request met; stderr unless set.

@@ -126,6 +126,8 @@ Result<int> serve(const UpOptions& options, Console& console) {
   std::unique_ptr<Server> server =
       TRY(Server::start({.data_folder = options.data,
                          .listen = options.listen,
+                         .hosts = options.hosts,
+                         .base_path = options.base_path,
                          .version = kVersion,
                          .boot_id = host.boot_id,
                          .notes = notes_for(options, containment),

@@ -33,6 +33,17 @@ Result<TcpAddress> parse_listen(std::string_view text) {
   return TcpAddress{.host = host, .port = static_cast<uint16_t>(port)};
 }
 
+// "gpu.example.org", as browsers and proxies send it.
+Result<std::string> parse_host_name(const std::string& text) {
+  Result<HostAndPort> host = parse_host(text);
+  if (host && !host->port) return host->host;
+  return Error{.code = Code::kInvalid,
+               .message = "not the name of a host",
+               .field = "--host",
+               .given = text.substr(0, 200),
+               .allowed = "a name or an address without port, such as gpu.example.org"};
+}
+
 Result<UpOptions::EngineKind> parse_engine(const std::string& word) {
   if (word == "local") return UpOptions::EngineKind::kLocal;
   if (word == "virtual") return UpOptions::EngineKind::kVirtual;
@@ -73,6 +84,16 @@ Status check(const UpOptions& options) {
 Result<UpOptions> read_up_options(const Call& call) {
   UpOptions options{.data = data_folder_of(call), .listen = {.host = "127.0.0.1", .port = cli::kUsualPort}};
   if (const std::string* listen = call.value("listen")) options.listen = TRY(parse_listen(*listen));
+  for (const std::string& host : call.values("host")) options.hosts.push_back(TRY(parse_host_name(host)));
+  if (const std::string* path = call.value("base-path")) {
+    Result<std::string> base_path = parse_base_path(*path);
+    if (!base_path) {
+      Error error = base_path.error();
+      error.field = "--base-path";
+      return error;
+    }
+    options.base_path = *base_path;
+  }
   if (const std::string* simulate = call.value("simulate")) options.simulate = *simulate;
   if (const std::string* engine = call.value("engine")) options.engine = TRY(parse_engine(*engine));
   if (const std::string* age = call.value("keep-logs")) {
@@ -98,6 +119,8 @@ std::vector<std::string> service_arguments(const UpOptions& options) {
     arguments.push_back(std::move(option));
     arguments.push_back(std::move(value));
   };
+  for (const std::string& host : options.hosts) add("--host", host);
+  if (!options.base_path.empty()) add("--base-path", options.base_path);
   if (!options.simulate.empty()) add("--simulate", options.simulate);
   if (options.engine == UpOptions::EngineKind::kVirtual) add("--engine", "virtual");
   if (options.logs_kept.age != LogsKept{}.age) add("--keep-logs", to_text(options.logs_kept.age));

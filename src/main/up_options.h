@@ -17,6 +17,8 @@ struct UpOptions {
   enum class EngineKind { kLocal, kVirtual };
   std::string data{};  // absolute
   TcpAddress listen{};
+  std::vector<std::string> hosts{};  // further names, lower case
+  std::string base_path{};           // "" or "/moulin"
   std::string simulate{};  // as simulate_spec.h; empty: real devices
   EngineKind engine = EngineKind::kLocal;
   LogsKept logs_kept{};

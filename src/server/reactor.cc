@@ -12,6 +12,9 @@ namespace moulin {
 
 namespace {
 
+constexpr int64_t kPauses = 3;  // after a pass, so many times its length
+constexpr Duration kPauseMost = milliseconds(100);
+
 // Events that change what could start where.
 bool wakes_scheduler(const EventBody& body) {
   return !std::holds_alternative<event::PassEnded>(body) && !std::holds_alternative<event::UsageRecorded>(body) &&
@@ -121,13 +124,14 @@ ReactorTurn Reactor::judge_next(ReactorTurn turn) {
   Batch batch;
   for (QueuedCommand& item : taken) judge(std::move(item), batch);
   worked = tick(batch) || worked;
-  if (pass_wanted_) {
+  if (pass_wanted_ && world_.clock.now() >= pass_from_) {
     pass(batch);
     worked = true;
   }
   if (!batch.empty()) hand_over(std::move(batch));
   turn.then = worked ? ReactorTurn::Then::kAgain : ReactorTurn::Then::kWait;
   turn.until = core_.agenda().next();
+  if (pass_wanted_) turn.until = std::min(turn.until.value_or(pass_from_), pass_from_);
   return turn;
 }
 
@@ -188,13 +192,15 @@ void Reactor::pass(Batch& batch) {
   int64_t dropped = end.dropped;
   MOULIN_CHECK(execute({.actor = {}, .at = now(), .body = std::move(end)}, batch).has_value(), "the end of a pass");
   pass_wanted_ = again;
+  Duration took = world_.clock.now() - begun;
+  pass_from_ = world_.clock.now() + std::min(Duration{took.us * kPauses}, kPauseMost);
 
   std::lock_guard lock(mutex_);
   ++stats_.passes;
   stats_.starts += starts;
   stats_.evictions += evictions;
   stats_.dropped += dropped;
-  stats_.pass_longest = std::max(stats_.pass_longest, world_.clock.now() - begun);
+  stats_.pass_longest = std::max(stats_.pass_longest, took);
 }
 
 }  // namespace moulin

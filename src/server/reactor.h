@@ -3,7 +3,8 @@
 // Commands come in from any thread, are judged in order in batches, and are answered
 // after the batch is durable. While one batch commits the next is judged. After each
 // batch the scheduler makes a pass, within a budget, so that no command waits long for
-// it; its items are commands like any other.
+// it; its items are commands like any other. After a pass it pauses for a few times as
+// long as the pass took, so that a long queue leaves most of the time to commands.
 //
 // When the journal cannot write, commands are refused, the state is rebuilt from the
 // journal, and a probe write is tried every second. Reports wait, also those that were
@@ -151,6 +152,7 @@ class Reactor {
   Core core_;
   Publisher publisher_;
   bool pass_wanted_ = true;
+  Instant pass_from_{};  // no pass before
   Round round_;
 
   std::shared_ptr<Batch> offered_;  // judged, and the committer had no place for it

@@ -70,6 +70,21 @@ TEST_CASE("nothing is answered, shown or asked of the engine before it is durabl
   CHECK(test.events.after(last, 1).events.front().sequence == last.next());
 }
 
+TEST_CASE("after a long pass the scheduler pauses, and commands go on") {
+  TestReactor test;
+  test.start_takes = milliseconds(10);
+  WorkloadId first = test.submit(TestCluster::make_spec("first"));
+  test.engine.await_starts(1);
+  test.settle();
+  WorkloadId second = test.submit(TestCluster::make_spec("second"));
+  test.settle();
+  CHECK(test.state_of(first) == WorkloadState::kStarting);
+  CHECK(test.state_of(second) == WorkloadState::kWaiting);
+  test.clock.advance(milliseconds(30));
+  test.settle();
+  test.engine.await_starts(2);
+}
+
 TEST_CASE("what no journal record can hold is refused before it happens, and nothing else is") {
   TestReactor test;
   Answers answers;

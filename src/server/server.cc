@@ -161,7 +161,10 @@ Status Server::Implementation::serve() {
                                               changed.notify_all();
                                             },
                                         .http_counters = [this] { return http ? http->counters() : HttpCounters{}; }});
-  HttpServerOptions listen{.tcp = options.listen, .unix_path = folder.socket()};
+  HttpServerOptions listen{.tcp = options.listen,
+                           .unix_path = folder.socket(),
+                           .base_path = options.base_path,
+                           .hosts = {.names = options.hosts}};
   listen.report = [this](std::string_view text) { log.warning(text); };
   http = TRY(HttpServer::start(std::move(listen), [this](Request request, Responder responder) {
     dispatch(*world, std::move(request), std::move(responder));

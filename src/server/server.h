@@ -21,6 +21,8 @@ namespace moulin {
 struct ServerOptions {
   std::string data_folder;
   TcpAddress listen{};
+  std::vector<std::string> hosts{};  // further names that it answers to, lower case
+  std::string base_path{};           // "" or "/moulin"
   std::string version;
   std::string boot_id{};             // of this start of the machine
   std::vector<std::string> notes{};  // what this machine cannot do, one sentence each

@@ -153,6 +153,7 @@ class TestReactor {
   ManualClock clock;
   FakeEngine engine;
   EventHub events;
+  std::atomic<Duration> start_takes = Duration{};  // of the clock, in each pass that starts something
   std::unique_ptr<Committer> committer;
   std::unique_ptr<Reactor> reactor;
 
@@ -181,6 +182,7 @@ class TestReactor {
             .events = events,
             .identity_for =
                 [this](const StartItem&) {
+                  clock.advance(start_takes);
                   return command::AttemptIdentity{.token = "token-" + std::to_string(++tokens_), .rendezvous_port = 0};
                 },
             .log =

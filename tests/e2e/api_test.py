@@ -6,7 +6,7 @@ import unittest
 
 import outside_tools
 from contract import DOCUMENT
-from moulin import LONG, Server, wait_for
+from moulin import LONG, Server, run_moulin, wait_for
 
 # Endless by design, or the end of the server that is under test; tests of their own know them.
 NOT_FUZZED = ("stream_events", "stop_server")
@@ -72,6 +72,34 @@ class Metrics(unittest.TestCase):
         before = samples()
         use()
         self.assertEqual(samples(), before)
+
+
+class BehindAProxy(unittest.TestCase):
+    def test_further_names_and_a_base_path(self):
+        with Server(options=("--host", "GPU.example.org", "--base-path", "/moulin/")) as server:
+            self.assertTrue(server.url.endswith("/moulin"), server.url)
+
+            def status(method="GET", **headers):
+                named = {name.replace("_", "-"): value for name, value in headers.items()}
+                return server.api(method, "/whoami" if method == "GET" else "/projects", {"name": "made"}
+                                  if method == "POST" else None, headers=named)[0]
+
+            self.assertEqual(status(), 200)
+            self.assertEqual(status(Host="gpu.example.org"), 200)
+            self.assertEqual(status(Host="evil.example.org"), 403)
+            self.assertEqual(status("POST", Host="gpu.example.org", Origin="https://evil.example.org"), 403)
+            self.assertEqual(status("POST", Host="gpu.example.org", Origin="https://gpu.example.org"), 201)
+            self.assertEqual(status(X_Forwarded_Prefix="/elsewhere"), 200)
+            server.url = server.url.removesuffix("/moulin")
+            self.assertEqual(status(), 404)
+            socket = {"MOULIN_URL": f"unix:{server.data}/moulin.sock"}
+            self.assertEqual(server.cli("whoami", "--json", env=socket).json["user"], "admin")
+
+    def test_what_is_no_name_and_no_path(self):
+        for option, value in (("--host", "a b"), ("--host", "gpu:80"), ("--base-path", "/a?b"), ("--base-path", "/../a")):
+            answer = run_moulin("up", option, value, "--data", "/nonexistent/data")
+            self.assertEqual(answer.code, 2, answer)
+            self.assertIn(option, answer.err)
 
 
 class Fuzzed(unittest.TestCase):

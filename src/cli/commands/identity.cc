@@ -1,6 +1,7 @@
 // user, token, role.
 #include "cli/render/identity.h"
 #include "cli/commands/groups.h"
+#include "cli/commands/pages.h"
 #include "cli/session.h"
 
 namespace moulin::cli {
@@ -11,9 +12,9 @@ constexpr std::string_view kGroup = "People";
 
 // With their roles, which the API lists apart.
 Result<int> user_list(Session& session) {
-  wire::UserList users = TRY(session.ask(wire::ListUsers{}));
+  wire::UserList users = TRY(pages_of(session, wire::ListUsers{}, kItemsMax));
   if (session.console().is_json()) return session.show(users, render_plain_users);
-  wire::BindingList roles = TRY(session.ask(wire::ListBindings{}));
+  wire::BindingList roles = TRY(pages_of(session, wire::ListBindings{}, kItemsMax));
   session.console().print(render_users(users, roles, session.console().view()));
   return 0;
 }
@@ -25,7 +26,7 @@ Result<int> user_create(Session& session) {
   if (session.console().is_json()) {
     session.console().print_json(wire::write(made));
   } else {
-    session.console().print(render_plain_users({.items = {made}}, session.console().view()));
+    session.console().print(render_plain_users({.items = {made}, .next = {}}, session.console().view()));
     session.console().note("They may do nothing yet: moulin role grant " + made.name + " member at PROJECT");
   }
   return 0;
@@ -37,7 +38,9 @@ Result<int> user_delete(Session& session) {
   return 0;
 }
 
-Result<int> token_list(Session& session) { return session.show(TRY(session.ask(wire::ListTokens{})), render_tokens); }
+Result<int> token_list(Session& session) {
+  return session.show(TRY(pages_of(session, wire::ListTokens{}, kItemsMax)), render_tokens);
+}
 
 Result<int> token_create(Session& session) {
   wire::NewToken token;
@@ -56,7 +59,7 @@ Result<int> token_revoke(Session& session) {
 }
 
 Result<int> role_list(Session& session) {
-  return session.show(TRY(session.ask(wire::ListBindings{})), render_bindings);
+  return session.show(TRY(pages_of(session, wire::ListBindings{}, kItemsMax)), render_bindings);
 }
 
 // USER ROLE at PLACE.
@@ -75,7 +78,7 @@ Result<wire::Binding> read_binding(const Call& call) {
 Result<int> role_grant(Session& session) {
   wire::Binding binding = TRY(read_binding(session.call()));
   wire::NewBinding wanted{.user = binding.user, .at = binding.at, .role = binding.role};
-  wire::BindingList given{.items = {TRY(session.ask(wire::GrantRole{}, wanted))}};
+  wire::BindingList given{.items = {TRY(session.ask(wire::GrantRole{}, wanted))}, .next = {}};
   return session.show(given, render_bindings);
 }
 

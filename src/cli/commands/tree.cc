@@ -4,6 +4,7 @@
 #include <array>
 
 #include "cli/commands/groups.h"
+#include "cli/commands/pages.h"
 #include "cli/session.h"
 
 namespace moulin::cli {
@@ -67,7 +68,7 @@ Result<std::optional<wire::QuotaChange>> read_change(const Call& call) {
 
 template <class Operation>
 Result<int> list(Session& session) {
-  return session.show(TRY(session.ask(Operation{})), render_tree_nodes);
+  return session.show(TRY(pages_of(session, Operation{}, kItemsMax)), render_tree_nodes);
 }
 
 template <class Operation>

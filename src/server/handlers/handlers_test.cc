@@ -213,6 +213,45 @@ TEST_CASE("what waits in a list has an expected start or says that none is told"
   CHECK_FALSE(text(page.find("items")->items()[1], "expected_start_reason").empty());
 }
 
+TEST_CASE("lists of people and places come in pages, each item once") {
+  TestServer test;
+  for (const char* name : {"ada", "ben", "cyd"}) {
+    std::string quoted = R"({"name":")" + std::string(name) + R"(")";
+    test.ask("/api/v1/users", post("/api/v1/users", quoted + "}"), "201");
+    test.ask("/api/v1/departments", post("/api/v1/departments", quoted + "}"), "201");
+    test.ask("/api/v1/projects",
+             post("/api/v1/projects", R"({"name":"in-)" + std::string(name) + R"(","parent":")" + name + R"("})"),
+             "201");
+    test.ask("/api/v1/tokens", post("/api/v1/tokens", R"({"user":")" + std::string(name) + R"("})"), "201");
+    test.ask("/api/v1/bindings",
+             post("/api/v1/bindings", R"({"user":")" + std::string(name) + R"(","at":"default","role":"member"})"),
+             "201");
+  }
+  for (const char* path :
+       {"/api/v1/users", "/api/v1/departments", "/api/v1/projects", "/api/v1/tokens", "/api/v1/bindings"}) {
+    std::string whole = write_json(*test.get(path).find("items"));
+    JsonArray met;
+    std::string cursor;
+    do {
+      HttpCall call{.path = path, .query = {{"limit", "1"}}};
+      if (!cursor.empty()) call.query.push_back({"cursor", cursor});
+      Json page = test.ask(path, call);
+      REQUIRE(page.find("items")->items().size() == 1);
+      met.push_back(page.find("items")->items().front());
+      cursor = text(page, "next");
+    } while (!cursor.empty() && met.size() < 10);
+    CHECK(met.size() == 4);
+    CHECK(write_json(met) == whole);
+    test.problem({.path = path, .query = {{"cursor", "made-up"}}}, 400);
+  }
+  auto count = [&](const char* path, const char* name, const char* value) {
+    return test.ask(path, {.path = path, .query = {{name, value}}}).find("items")->items().size();
+  };
+  CHECK(count("/api/v1/projects", "below", "ben") == 1);
+  CHECK(count("/api/v1/tokens", "user", "ada") == 1);
+  CHECK(count("/api/v1/bindings", "at", "default") == 3);
+}
+
 TEST_CASE("the history of a workload begins where it is asked to") {
   TestServer test;
   std::string id = test.submit("1");

@@ -1,4 +1,5 @@
 // Users, tokens, roles.
+#include "base/text.h"
 #include "core/may.h"
 #include "server/handlers/handlers.h"
 
@@ -79,19 +80,77 @@ wire::Myself myself(const Call& call) {
   return out;
 }
 
+Result<Response> list_page_of_users(const Call& call) {
+  auto wanted = TRY(parameters<wire::ListUsers>(call));
+  UserName after{TRY(read_cursor(wanted.cursor))};
+  bool all = manages_system(call);
+  wire::UserList page;
+  auto make = [&](const auto& entry) -> std::optional<wire::User> {
+    if (!all && entry.first != call.actor.user) return std::nullopt;
+    return user_of(call, *entry.second);
+  };
+  const auto& users = call.state().users;
+  fill_page(page, behind(users, after), users.end(), wanted.limit, make,
+            [](const UserName& name) { return name.text; });
+  return ok(page);
+}
+
+Result<Response> list_page_of_tokens(const Call& call) {
+  auto wanted = TRY(parameters<wire::ListTokens>(call));
+  std::string cursor = TRY(read_cursor(wanted.cursor));
+  TokenId after;
+  if (!cursor.empty()) after = {TRY(parse_id(TokenTag::kPrefix, cursor))};
+  bool all = manages_system(call);
+  wire::TokenList page;
+  auto make = [&](const auto& entry) -> std::optional<wire::Token> {
+    const Token& token = *entry.second;
+    if (!all && token.user != call.actor.user) return std::nullopt;
+    if (wanted.user && token.user.text != *wanted.user) return std::nullopt;
+    return token_of(call, token);
+  };
+  const auto& tokens = call.state().tokens;
+  fill_page(page, behind(tokens, after), tokens.end(), wanted.limit, make, [](TokenId id) { return to_text(id); });
+  return ok(page);
+}
+
+// "ann/nlp/member": no name has a slash.
+std::string binding_text(const Binding& binding) {
+  return binding.user.text + "/" + binding.at.text + "/" + std::string(to_text(binding.role));
+}
+
+Result<Binding> read_binding_text(const std::string& text) {
+  if (text.empty()) return Binding{};
+  std::vector<std::string_view> parts = split(text, '/');
+  std::optional<Role> role = parts.size() == 3 ? from_text<Role>(parts[2]) : std::nullopt;
+  if (role) return Binding{.user = UserName(parts[0]), .at = TreeName(parts[1]), .role = *role};
+  return Error{.code = Code::kInvalid, .message = "not a cursor", .field = "cursor", .given = text};
+}
+
+Result<Response> list_page_of_bindings(const Call& call) {
+  auto wanted = TRY(parameters<wire::ListBindings>(call));
+  std::string cursor = TRY(read_cursor(wanted.cursor));
+  Binding after = TRY(read_binding_text(cursor));
+  wire::BindingList page;
+  auto make = [&](const auto& entry) -> std::optional<wire::Binding> {
+    const Binding& binding = entry.first;
+    if ((wanted.user && binding.user.text != *wanted.user) || (wanted.at && binding.at.text != *wanted.at))
+      return std::nullopt;
+    bool visible = binding.user == call.actor.user || may(call.state(), call.actor, Verb::kManageTree, binding.at);
+    if (!visible) return std::nullopt;
+    return binding_of(binding);
+  };
+  const auto& bindings = call.state().bindings;
+  fill_page(page, behind(bindings, after), bindings.end(), wanted.limit, make, binding_text);
+  return ok(page);
+}
+
 Respond respond_nothing() {
   return [](const Call&, const Events&) { return nothing(); };
 }
 
 }  // namespace
 
-void list_users(Call call) {
-  wire::UserList out;
-  for (const auto& [name, user] : call.state().users) {
-    if (name == call.actor.user || manages_system(call)) out.items.push_back(user_of(call, *user));
-  }
-  call.responder.answer(ok(out));
-}
+void list_users(Call call) { finish(call, list_page_of_users(call)); }
 
 void create_user(Call call) {
   Result<wire::NewUser> body = wire::read_body<wire::NewUser>(call.request);
@@ -108,13 +167,7 @@ void remove_user(Call call) {
   give_command(std::move(call), command::RemoveUser{name}, respond_nothing());
 }
 
-void list_tokens(Call call) {
-  wire::TokenList out;
-  for (const auto& [id, token] : call.state().tokens) {
-    if (token->user == call.actor.user || manages_system(call)) out.items.push_back(token_of(call, *token));
-  }
-  call.responder.answer(ok(out));
-}
+void list_tokens(Call call) { finish(call, list_page_of_tokens(call)); }
 
 void issue_token(Call call) {
   Result<NewToken> made = read_new_token(call);
@@ -139,14 +192,7 @@ void revoke_token(Call call) {
   give_command(std::move(call), command::RevokeToken{wanted->token}, respond_nothing());
 }
 
-void list_bindings(Call call) {
-  wire::BindingList out;
-  for (const auto& [binding, held] : call.state().bindings) {
-    bool visible = binding.user == call.actor.user || may(call.state(), call.actor, Verb::kManageTree, binding.at);
-    if (visible) out.items.push_back(binding_of(binding));
-  }
-  call.responder.answer(ok(out));
-}
+void list_bindings(Call call) { finish(call, list_page_of_bindings(call)); }
 
 void grant_role(Call call) {
   Result<wire::NewBinding> body = wire::read_body<wire::NewBinding>(call.request);

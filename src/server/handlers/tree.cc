@@ -69,16 +69,35 @@ Result<Quota> changed(Quota quota, const wire::QuotaChange& change) {
   return quota;
 }
 
-Result<Response> list(const Call& call, TreeKind kind) {
-  wire::TreeNodeList out;
-  if (kind == TreeKind::kDepartment && may(call.state(), call.actor, Verb::kSee, kRootTree)) {
-    if (const TreeNode* root = call.state().tree_node(kRootTree)) out.items.push_back(node_of(call, *root));
+// Of projects and departments alike; the organisation is the first of the departments.
+wire::TreeNodeList page_of(const Call& call, TreeKind kind, const std::string& after, int64_t limit,
+                           const std::optional<std::string>& below) {
+  wire::TreeNodeList page;
+  bool root_shown = kind == TreeKind::kDepartment && after.empty();
+  if (root_shown && may(call.state(), call.actor, Verb::kSee, kRootTree)) {
+    if (const TreeNode* root = call.state().tree_node(kRootTree)) page.items.push_back(node_of(call, *root));
   }
-  for (const auto& [name, node] : call.state().tree) {
-    if (node->kind == kind && may(call.state(), call.actor, Verb::kSee, name))
-      out.items.push_back(node_of(call, *node));
-  }
-  return ok(out);
+  auto make = [&](const auto& entry) -> std::optional<wire::TreeNode> {
+    const auto& [name, node] = entry;
+    bool shown = node->kind == kind && (!below || is_at_or_below(call.state(), name, *below)) &&
+                 may(call.state(), call.actor, Verb::kSee, name);
+    if (!shown) return std::nullopt;
+    return node_of(call, *node);
+  };
+  const auto& tree = call.state().tree;
+  auto from = after.empty() || after == kRootTree.text ? tree.begin() : behind(tree, TreeName{after});
+  fill_page(page, from, tree.end(), limit, make, [](const TreeName& name) { return name.text; }, kRootTree.text);
+  return page;
+}
+
+Result<Response> list_projects(const Call& call) {
+  auto wanted = TRY(parameters<wire::ListProjects>(call));
+  return ok(page_of(call, TreeKind::kProject, TRY(read_cursor(wanted.cursor)), wanted.limit, wanted.below));
+}
+
+Result<Response> list_departments(const Call& call) {
+  auto wanted = TRY(parameters<wire::ListDepartments>(call));
+  return ok(page_of(call, TreeKind::kDepartment, TRY(read_cursor(wanted.cursor)), wanted.limit, std::nullopt));
 }
 
 Result<command::CreateTreeNode> read_new(const Call& call, TreeKind kind) {
@@ -124,7 +143,11 @@ void give_or_refuse(Call call, Result<Command> made, Respond respond) {
 
 }  // namespace
 
-void list_tree(Call call, TreeKind kind) { finish(call, list(call, kind)); }
+void list_tree(Call call, TreeKind kind) {
+  in_background(std::move(call), [kind](Call asked) {
+    finish(asked, kind == TreeKind::kProject ? list_projects(asked) : list_departments(asked));
+  });
+}
 
 void show_tree_node(Call call, TreeKind kind) {
   Result<const TreeNode*> node = find(call, call.values.at(0), kind);

@@ -108,4 +108,29 @@ bool is_at_or_below(const State& state, const TreeName& project, const std::stri
 std::string make_cursor(std::string_view key);
 Result<std::string> read_cursor(const std::optional<std::string>& cursor);  // "": from the beginning
 
+// The entry behind `key`, which need not be there any more.
+template <class Map, class Key>
+auto behind(const Map& map, const Key& key) {
+  auto at = map.lower_bound(key);
+  if (at != map.end() && at->first == key) ++at;
+  return at;
+}
+
+// The items that `make` gives for the entries from `at` to `end`, as far as it gives one;
+// `name` is the cursor's text for an entry's key, `last` of what is on the page already.
+template <class Page, class Iterator, class Make, class Name>
+void fill_page(Page& page, Iterator at, Iterator end, int64_t limit, const Make& make, const Name& name,
+               std::string last = {}) {
+  for (; at != end; ++at) {
+    auto item = make(*at);
+    if (!item) continue;
+    if (std::ssize(page.items) == limit) {
+      page.next = make_cursor(last);
+      return;
+    }
+    page.items.push_back(std::move(*item));
+    last = name(at->first);
+  }
+}
+
 }  // namespace moulin

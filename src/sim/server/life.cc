@@ -134,12 +134,16 @@ Status Life::boot() {
   watch_gpus(*gpus_, *reactor_, *engine_);
   world_ = std::make_unique<World>(World{.reactor = *reactor_,
                                          .journal = *journal_,
+                                         .committer = *committer_,
                                          .events = events_,
                                          .clock = *clock_,
                                          .gpus = *gpus_,
                                          .ids = *ids_,
                                          .readers = *readers_,
                                          .pulse = site_.pulse,
+                                         .submissions = submissions_,
+                                         .http_metrics = http_metrics_,
+                                         .digests = digests_,
                                          .facts = facts_,
                                          .stop_server = [] {},
                                          .http_counters = [] { return HttpCounters{}; }});

@@ -70,6 +70,9 @@ class Life {
   std::unique_ptr<Reactor> reactor_;
   std::unique_ptr<Housekeeper> housekeeper_;
   ServerFacts facts_;
+  HttpMetrics http_metrics_;
+  Digests digests_;
+  ByteBudget submissions_{mebibytes(256)};
   std::unique_ptr<World> world_;
 };
 

@@ -96,7 +96,8 @@ class BehindAProxy(unittest.TestCase):
             self.assertEqual(server.cli("whoami", "--json", env=socket).json["user"], "admin")
 
     def test_what_is_no_name_and_no_path(self):
-        for option, value in (("--host", "a b"), ("--host", "gpu:80"), ("--base-path", "/a?b"), ("--base-path", "/../a")):
+        wrong = (("--host", "a b"), ("--host", "gpu:80"), ("--base-path", "/a?b"), ("--base-path", "/../a"))
+        for option, value in wrong:
             answer = run_moulin("up", option, value, "--data", "/nonexistent/data")
             self.assertEqual(answer.code, 2, answer)
             self.assertIn(option, answer.err)

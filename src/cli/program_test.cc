@@ -445,12 +445,13 @@ TEST_CASE("events end after as many as were asked for, and begin behind a number
   server.stream("GET /api/v1/events", {{.id = "1", .type = "a", .data = event(1)},
                                        {.id = "2", .type = "a", .data = event(2)},
                                        {.id = "3", .type = "a", .data = event(3)}});
-  server.on(kShow + "/events", 200, R"({"items":[)" + event(1) + "," + event(2) + "," + event(3) + R"(],"next":null})");
+  server.on(kShow + "/events", 200, R"({"items":[)" + event(2) + R"(],"next":null})");
   Run run;
   CHECK(run.with_server(server)({"events", "-f", "--limit", "2"}) == 0);
   CHECK(run.out == "11:00:00  event 1\n11:00:00  event 2\n");
   CHECK(run({"events", kId, "--after", "1", "--limit", "1"}) == 0);
   CHECK(run.out == "11:00:00  event 2\n");
+  CHECK(server.requests(kShow + "/events").front().query == std::vector<QueryItem>{{"after", "1"}, {"limit", "1"}});
 }
 
 TEST_CASE("events of everything are followed only when asked") {

@@ -22,7 +22,7 @@ constexpr OptionSpec kUpOptions[] = {
      .value = "NAME",
      .help = "a further name that it answers to, as a proxy before it passes it on",
      .repeat = OptionSpec::Repeat::kMany},
-    {.name = "base-path", .value = "/PATH", .help = "serve below this path, as a proxy before it has it"},
+    {.name = "base-path", .value = "PATH", .help = "serve below this path, as a proxy before it has it"},
     {.name = "simulate",
      .value = "SPEC",
      .help = "pretend to have GPUs: 8xH100-80GB, or '500x(8xH100-80GB)'; marked as simulated everywhere"},

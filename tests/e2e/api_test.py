@@ -3,6 +3,7 @@
 import re
 import subprocess
 import unittest
+from pathlib import Path
 
 import outside_tools
 from contract import DOCUMENT
@@ -13,6 +14,7 @@ NOT_FUZZED = ("stream_events", "stop_server")
 # They take the caller's own token away, so they come last.
 FUZZED_LAST = ("revoke_token", "remove_user")
 EXAMPLES = 200 if LONG else 15
+CONFIG = Path(__file__).resolve().parent / "schemathesis.toml"
 
 
 class Metrics(unittest.TestCase):
@@ -114,9 +116,10 @@ class Fuzzed(unittest.TestCase):
             self.fuzz(server, "--include-operation-id", FUZZED_LAST)
 
     def fuzz(self, server, choose, operations):
-        command = [outside_tools.schemathesis(), "run", DOCUMENT, "--url", server.url, "--no-color",
-                   "--header", f"Authorization: Bearer {server.token}", "--phases", "examples,coverage,fuzzing",
-                   "--max-examples", str(EXAMPLES), "--seed", "7", "--request-timeout", "20", "--continue-on-failure",
+        command = [outside_tools.schemathesis(), "--config-file", CONFIG, "run", DOCUMENT, "--url", server.url,
+                   "--no-color", "--header", f"Authorization: Bearer {server.token}",
+                   "--phases", "examples,coverage,fuzzing", "--max-examples", str(EXAMPLES), "--seed", "7",
+                   "--request-timeout", "20", "--continue-on-failure",
                    # A workload file has rules that no schema states.
                    "--exclude-checks", "positive_data_acceptance"]
         for operation in operations:

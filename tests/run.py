@@ -139,11 +139,12 @@ def ctest_lane(preset, labels, only):
 
 def tidy_lane(only):
     count = Count()
-    for script in ("tests/tidy/tidy.py", "tests/tidy/tidy_test.py", "tests/house_test.py"):
-        name = Path(script).stem
+    for name, script, *options in (("tidy", "tests/tidy/tidy.py"), ("tidy_test", "tests/tidy/tidy_test.py"),
+                                   ("house_test", "tests/house_test.py"),
+                                   ("mutations_apply", "tests/mutations/run.py", "--check")):
         if only and only not in name:
             continue
-        done = subprocess.run([sys.executable, ROOT / script], cwd=ROOT, check=False,
+        done = subprocess.run([sys.executable, ROOT / script, *options], cwd=ROOT, check=False,
                               capture_output=True, text=True, timeout=LANE_SECONDS_MAX)
         count.add(count_output(name, done.stdout + done.stderr, done.returncode == 0))
         if done.returncode != 0:

@@ -141,10 +141,11 @@ class Run(Shared):
         """Ctrl-C in a script: the follower goes, and the workload is not left in doubt."""
         with self.server.follow("run", "--name", "followed", "--", "sh", "-c", "echo on; sleep 60") as follower:
             self.assertEqual(follower.stdout.readline(), "on\n")
+            self.server.wait_for_state("followed", "running")  # it may print before its start is reported
             follower.send_signal(signal.SIGINT)
             _, err = follower.communicate(timeout=20)
         self.assertNotEqual(follower.returncode, 0)
-        self.assertIn(self.server.show("followed")["state"], ("starting", "running", "stopping", "stopped"), err)
+        self.assertIn(self.server.show("followed")["state"], ("running", "stopping", "stopped"), err)
         self.server.cli("stop", "followed", check=False)
 
     def test_wrong_calls(self):

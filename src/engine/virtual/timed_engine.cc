@@ -10,16 +10,14 @@ namespace {
 // Only differences matter: the steady clock, from its beginning.
 Instant now() {
   auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return Instant{
-      std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
+  return Instant{std::chrono::duration_cast<std::chrono::microseconds>(since).count()};
 }
 
 std::chrono::steady_clock::time_point point_of(Instant at) {
-  return std::chrono::steady_clock::time_point(
-      std::chrono::microseconds(at.us));
+  return std::chrono::steady_clock::time_point(std::chrono::microseconds(at.us));
 }
 
-} // namespace
+}  // namespace
 
 TimedEngine::~TimedEngine() {
   {
@@ -27,8 +25,7 @@ TimedEngine::~TimedEngine() {
     stopping_ = true;
   }
   changed_.notify_all();
-  if (thread_.joinable())
-    thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void TimedEngine::on_report(std::function<void(EngineReport)> sink) {
@@ -44,8 +41,7 @@ void TimedEngine::start(ReplicaLaunch launch) {
   changed_.notify_all();
 }
 
-void TimedEngine::end(ReplicaKey key, std::string token, EndReason reason,
-                      Duration) {
+void TimedEngine::end(ReplicaKey key, std::string token, EndReason reason, Duration) {
   {
     std::lock_guard lock(mutex_);
     replicas_.end(now(), key, token, reason);
@@ -68,9 +64,8 @@ void TimedEngine::run() {
   while (!stopping_) {
     std::vector<EngineReport> reports = replicas_.take(now());
     if (!reports.empty()) {
-      lock.unlock(); // a report may come back as an intent
-      for (EngineReport &report : reports)
-        sink_(std::move(report));
+      lock.unlock();  // a report may come back as an intent
+      for (EngineReport& report : reports) sink_(std::move(report));
       lock.lock();
       continue;
     }
@@ -82,4 +77,4 @@ void TimedEngine::run() {
   }
 }
 
-} // namespace moulin
+}  // namespace moulin

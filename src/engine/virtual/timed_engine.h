@@ -13,24 +13,20 @@
 namespace moulin {
 
 class TimedEngine final : public Engine {
-public:
+ public:
   TimedEngine() = default;
   // Replicas that run are forgotten.
   ~TimedEngine() override;
 
-  EngineAbilities abilities() const override {
-    return {.logs = false, .simulated = true};
-  }
-  void on_report(
-      std::function<void(EngineReport)> sink) override; // starts the thread
+  EngineAbilities abilities() const override { return {.logs = false, .simulated = true}; }
+  void on_report(std::function<void(EngineReport)> sink) override;  // starts the thread
   void start(ReplicaLaunch launch) override;
-  void end(ReplicaKey key, std::string token, EndReason reason,
-           Duration grace) override;
+  void end(ReplicaKey key, std::string token, EndReason reason, Duration grace) override;
   void release(ReplicaKey key, std::string token) override;
   Held list() override;
   bool is_ours(int64_t) const override { return false; }
 
-private:
+ private:
   void run();
 
   std::mutex mutex_;
@@ -38,7 +34,7 @@ private:
   TimedReplicas replicas_;
   std::function<void(EngineReport)> sink_;
   bool stopping_ = false;
-  std::thread thread_; // last: it uses all of the above
+  std::thread thread_;  // last: it uses all of the above
 };
 
-} // namespace moulin
+}  // namespace moulin

@@ -20,8 +20,7 @@
 
 namespace moulin {
 
-inline constexpr Duration kVirtualDuration =
-    minutes(1); // of a program that does not say
+inline constexpr Duration kVirtualDuration = minutes(1);  // of a program that does not say
 inline constexpr Duration kVirtualUsageEvery = minutes(1);
 
 // What a launch says about its program. kInvalid names the variable.
@@ -30,16 +29,15 @@ struct VirtualProgram {
   int32_t exit = 0;
   int64_t activity_percent = 100;
 };
-Result<VirtualProgram> virtual_program(const ReplicaLaunch &launch);
+Result<VirtualProgram> virtual_program(const ReplicaLaunch& launch);
 
 // One thread. Times never go back. Each intent may come twice.
 class TimedReplicas {
-public:
-  void start(Instant now, const ReplicaLaunch &launch);
+ public:
+  void start(Instant now, const ReplicaLaunch& launch);
   // A program dies of the signal at once. Unknown replicas are left alone.
-  void end(Instant now, const ReplicaKey &key, const std::string &token,
-           EndReason reason);
-  void release(const ReplicaKey &key, const std::string &token);
+  void end(Instant now, const ReplicaKey& key, const std::string& token, EndReason reason);
+  void release(const ReplicaKey& key, const std::string& token);
 
   // What is to be reported by `now`, in order of time; each is given once.
   std::vector<EngineReport> take(Instant now);
@@ -47,22 +45,21 @@ public:
   std::optional<Instant> next() const;
   std::vector<HeldReplica> list() const;
 
-private:
+ private:
   struct Replica {
     std::string token;
     Instant started{};
     VirtualProgram program{};
     Share share{};
-    Exit exit{};                   // how it ends, or ended
-    std::optional<Instant> ends{}; // nothing once it has exited
+    Exit exit{};                    // how it ends, or ended
+    std::optional<Instant> ends{};  // nothing once it has exited
   };
-  Usage usage_at(const Replica &replica, Instant now) const;
-  void schedule(const ReplicaKey &key, Instant at) { due_.insert({at, key}); }
+  Usage usage_at(const Replica& replica, Instant now) const;
+  void schedule(const ReplicaKey& key, Instant at) { due_.insert({at, key}); }
 
   std::map<ReplicaKey, Replica> replicas_;
-  std::set<std::pair<Instant, ReplicaKey>>
-      due_; // ends and usage; stale entries are passed over
+  std::set<std::pair<Instant, ReplicaKey>> due_;  // ends and usage; stale entries are passed over
   std::vector<EngineReport> started_;
 };
 
-} // namespace moulin
+}  // namespace moulin

@@ -59,9 +59,6 @@ struct World {
   uint64_t next_id() { return ids.next(clock.wall_offset() + Duration{clock.now().us}); }
 };
 
-// The command line has a Call of its own: both are in one program, and two to the linker.
-inline namespace serving {
-
 // A request of a known operation by a known actor, looking at one view.
 struct Call {
   World& world;
@@ -75,8 +72,6 @@ struct Call {
   Instant now() const { return std::max(world.clock.now(), view->state.now); }
   WallTime wall(Instant instant) const { return wall_time(instant, view->state.wall_offset); }
 };
-
-}  // namespace serving
 
 // ---- Answers ----
 

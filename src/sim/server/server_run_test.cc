@@ -40,7 +40,7 @@ TEST_CASE("what can happen does: in a few runs every important event occurs, and
     INFO(word);
     CHECK(counts[word] > 0);
   }
-  CHECK(lives > 10);
+  CHECK(lives > 15);  // compilers order the dice differently
 }
 
 }  // namespace moulin::sim

@@ -53,7 +53,7 @@ void add_waiting(testing::Cluster& cluster, int64_t training_per_thousand) {
 
 double pass_ms(const testing::Cluster& cluster, Plan& plan) {
   bench::Watch watch;
-  plan = make_plan(cluster.view(), {.candidates_max = INT64_MAX});
+  plan = make_plan(cluster.view(), {.candidates_max = INT64_MAX, .starts_max = INT64_MAX, .evictions_max = INT64_MAX});
   return watch.milliseconds();
 }
 

@@ -99,11 +99,11 @@ void Index::apply(const State& after, const Event& event) {
 }
 
 bool Index::equals(const Index& other) const {
-  return room_ == other.room_ && waiting_ == other.waiting_ && live_ == other.live_ && growing_ == other.growing_ &&
-         leaving_ == other.leaving_ && claiming_ == other.claiming_ && staying_ == other.staying_ &&
-         holders_ == other.holders_ && makes_ == other.makes_ && impaired_ == other.impaired_ &&
-         facts_ == other.facts_ && capacity_ == other.capacity_ && children_ == other.children_ &&
-         tracked_ == other.tracked_;
+  return room_ == other.room_ && waiting_ == other.waiting_ && asked_ == other.asked_ && live_ == other.live_ &&
+         growing_ == other.growing_ && leaving_ == other.leaving_ && claiming_ == other.claiming_ &&
+         staying_ == other.staying_ && holders_ == other.holders_ && makes_ == other.makes_ &&
+         impaired_ == other.impaired_ && facts_ == other.facts_ && capacity_ == other.capacity_ &&
+         children_ == other.children_ && tracked_ == other.tracked_;
 }
 
 const KeySet<Holder>* Index::holders(const NodeName& node) const {
@@ -131,12 +131,15 @@ std::optional<Hold> Index::Tracked::hold(ReplicaIndex replica) const {
   return found->second;
 }
 
-Index::Tracked Index::wanted(const State& state, WorkloadId id) {
+Index::Tracked Index::wanted(const State& state, WorkloadId id) const {
   Tracked tracked;
   const Workload* workload = state.workload(id);
   if (workload == nullptr) return tracked;
   if (const Cow<Claim>* claim = state.claims.find(id)) tracked.claim = *claim;
-  if (workload->state == WorkloadState::kWaiting) tracked.wait = wait_key(*workload);
+  if (workload->state == WorkloadState::kWaiting) {
+    tracked.wait = wait_key(*workload);
+    if (workload->eligible_from == Instant{}) tracked.asks = moulin::asked(makes_, workload->spec);
+  }
   const Attempt* attempt = workload->live();
   if (attempt == nullptr) return tracked;
   tracked.live = hold_key(*workload);
@@ -179,8 +182,41 @@ void Index::refresh_queues(const Workload& workload, const Tracked& before, cons
   if (before.leaves != after.leaves) set_member(leaving_, workload.id, after.leaves ? Sign::kAdd : Sign::kSubtract);
   if (before.claim.has_value() != after.claim.has_value())
     set_member(claiming_, workload.id, after.claim ? Sign::kAdd : Sign::kSubtract);
+  if (before.asks != after.asks) {
+    change_asked(project, before.asks, Sign::kSubtract);
+    change_asked(project, after.asks, Sign::kAdd);
+  }
   int64_t& staying = staying_[static_cast<size_t>(workload.spec.priority_class)];
   staying += int64_t{after.stays} - int64_t{before.stays};
+}
+
+void Index::change_asked(const TreeName& project, const std::vector<Holding>& asks, Amounts::Sign sign) {
+  if (asks.empty()) return;
+  Cow<Demand>* demand = asked_.find_mutable(project);
+  if (demand == nullptr) demand = &asked_.set(project, {});
+  Demand& changed = demand->mutate();
+  for (const Holding& holding : asks) {
+    Wide& amount = changed[holding.key];
+    amount += sign == Amounts::Sign::kAdd ? holding.amount : -holding.amount;
+    if (amount == 0) changed.erase(holding.key);
+  }
+  if (changed.empty()) asked_.erase(project);
+}
+
+Wide Index::asked_for(const TreeName& project, const QuotaKey& key) const {
+  const Cow<Demand>* demand = asked_.find(project);
+  if (demand == nullptr) return 0;
+  auto found = (*demand)->find(key);
+  return found == (*demand)->end() ? 0 : found->second;
+}
+
+// What they ask for depends on what the nodes are made like.
+void Index::refresh_all_waiting(const State& state) {
+  std::vector<WorkloadId> all;
+  for (const auto& [project, queue] : waiting_) {
+    for (const auto& [key, member] : *queue) all.push_back(key.id);
+  }
+  for (WorkloadId id : all) refresh_workload(state, id);
 }
 
 void Index::refresh_replicas(const State& state, const Workload& workload, const Tracked& before,
@@ -217,17 +253,22 @@ void Index::refresh_claim(const State& state, const Workload& workload, const Tr
 void Index::refresh_node(const State& state, const NodeName& name) {
   const Node* now = state.node(name);
   const Cow<Node>* before = facts_.find(name);
+  size_t makes_before = makes_.size();
+  bool same_make = before != nullptr && now != nullptr && make_of(**before) == make_of(*now);
   if (before != nullptr) {
     occupy_node(state, name, Amounts::Sign::kSubtract);
     count_node(**before, Amounts::Sign::kSubtract);
     room_.erase_node(name);
     facts_.erase(name);
   }
-  if (now == nullptr) return;
-  room_.set_node(*now);
-  facts_.set(name, state.nodes.at(name));
-  count_node(*now, Amounts::Sign::kAdd);
-  occupy_node(state, name, Amounts::Sign::kAdd);
+  if (now != nullptr) {
+    room_.set_node(*now);
+    facts_.set(name, state.nodes.at(name));
+    count_node(*now, Amounts::Sign::kAdd);
+    occupy_node(state, name, Amounts::Sign::kAdd);
+  }
+  bool may_be_new_make = now != nullptr && makes_.at(make_of(*now)) == 1;
+  if (!same_make && (may_be_new_make || makes_.size() != makes_before)) refresh_all_waiting(state);
 }
 
 void Index::count_node(const Node& node, Amounts::Sign sign) {

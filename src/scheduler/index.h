@@ -7,12 +7,15 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "base/cow_map.h"
+#include "base/wide.h"
 #include "model/event.h"
 #include "model/state.h"
+#include "scheduler/home.h"
 #include "scheduler/queue.h"
 #include "scheduler/room.h"
 
@@ -26,17 +29,13 @@ struct Holder {
   auto operator<=>(const Holder&) const = default;
 };
 
-// Nodes of one make: everything that matters of an empty node.
-struct NodeMake {
-  CpuMilli cpu{};
-  Bytes memory{};
-  FreeShape empty{};  // all devices healthy, free and without foreign processes
-  auto operator<=>(const NodeMake&) const = default;
-};
-
 template <class Key>
 using KeySet = CowMap<Key, bool>;  // the value is always true
 using WaitQueue = KeySet<WaitKey>;
+
+// Amounts that are asked for, by key; none is 0. So many workloads may ask that 64 bits are
+// too few.
+using Demand = std::map<QuotaKey, Wide>;
 
 // Replicas of a live workload that count towards its maximum. A service replaces replicas
 // that ended by themselves; those of a job have done their part.
@@ -57,6 +56,10 @@ class Index {
   // Waiting workloads by project, those in back-off too. No project has an empty queue.
   const CowMap<TreeName, Cow<WaitQueue>>& waiting() const { return waiting_; }
 
+  // What those of them that are not in back-off ask for, by project: see home.h.
+  const CowMap<TreeName, Cow<Demand>>& asked() const { return asked_; }
+  Wide asked_for(const TreeName& project, const QuotaKey& key) const;
+
   // Live workloads by project that hold something, the best protected first.
   const CowMap<TreeName, Cow<KeySet<HoldKey>>>& live() const { return live_; }
   // Of each class: how many are live and were not asked to end. An early "no" for evictions.
@@ -70,7 +73,7 @@ class Index {
   const KeySet<Holder>* holders(const NodeName& node) const;
 
   // Registered nodes, down ones too, by make: how many of each.
-  const CowMap<NodeMake, int64_t>& makes() const { return makes_; }
+  const NodeMakes& makes() const { return makes_; }
   // Nodes that take nothing new, and those with a device that is not healthy.
   const KeySet<NodeName>& impaired() const { return impaired_; }
   // What healthy devices and nodes that are up and not draining offer in all.
@@ -83,6 +86,7 @@ class Index {
   // What the index has counted for one workload.
   struct Tracked {
     std::optional<WaitKey> wait{};
+    std::vector<Holding> asks{};  // while it waits and may start
     std::optional<HoldKey> live{};
     bool stays = false;  // live, and not asked to end
     bool grows = false;
@@ -95,10 +99,12 @@ class Index {
     bool operator==(const Tracked&) const = default;
   };
 
-  static Tracked wanted(const State& state, WorkloadId id);
+  Tracked wanted(const State& state, WorkloadId id) const;
   void refresh_workload(const State& state, WorkloadId id);
   void refresh_queues(const Workload& workload, const Tracked& before, const Tracked& after);
   void refresh_replicas(const State& state, const Workload& workload, const Tracked& before, const Tracked& after);
+  void change_asked(const TreeName& project, const std::vector<Holding>& asks, Amounts::Sign sign);
+  void refresh_all_waiting(const State& state);
   void refresh_claim(const State& state, const Workload& workload, const Tracked& before, const Tracked& after);
   void refresh_node(const State& state, const NodeName& name);
   void count_node(const Node& node, Amounts::Sign sign);
@@ -108,13 +114,14 @@ class Index {
 
   Room room_;
   CowMap<TreeName, Cow<WaitQueue>> waiting_;
+  CowMap<TreeName, Cow<Demand>> asked_;
   CowMap<TreeName, Cow<KeySet<HoldKey>>> live_;
   KeySet<HoldKey> growing_;
   KeySet<WorkloadId> leaving_;
   KeySet<WorkloadId> claiming_;  // owners of claims
   std::array<int64_t, kWords<Class>.size()> staying_{};
   CowMap<NodeName, Cow<KeySet<Holder>>> holders_;
-  CowMap<NodeMake, int64_t> makes_;
+  NodeMakes makes_;
   KeySet<NodeName> impaired_;
   CowMap<NodeName, Cow<Node>> facts_;  // of the nodes as they are counted
   CowMap<QuotaKey, int64_t> capacity_;

@@ -3,36 +3,19 @@
 #include <algorithm>
 
 #include "scheduler/limits.h"
-#include "scheduler/placement/fit.h"
 
 namespace moulin {
 
 namespace {
 
-// The largest share that one replica takes on a device of the pool.
-Share largest_share(const Index& index, const WorkloadSpec& spec, const PoolName& pool) {
-  const GpuRequest& gpu = spec.resources.gpu;
-  if (gpu.form != GpuForm::kMemory) return gpu.share * gpu.count;
-  Share largest{};
-  for (const auto& [make, count] : index.makes()) {
-    if (make.empty.pool != pool) continue;
-    for (const OfferCount& entry : make.empty.offers) {
-      if (!may_use_model(spec.resources, entry.offer.model)) continue;
-      if (std::optional<DeviceNeed> need = need_on(spec.resources, entry.offer))
-        largest = std::max(largest, need->share);
-    }
-  }
-  return largest;
-}
-
-// What a tree node is entitled to. Fair share will enter here: min(limit, max(guaranteed,
-// fair share)).
-int64_t entitled(const Overlay& overlay, const TreePath& path, size_t level, const QuotaKey& key) {
+// min(limit, max(guaranteed, fair share)).
+int64_t entitled(const FairShares& fair, const Overlay& overlay, const TreePath& path, size_t level,
+                 const QuotaKey& key) {
   int64_t ours = guaranteed(overlay.state(), overlay.index(), path, level, key);
-  int64_t base = ours > 0 ? ours : overlay.index().capacity(key);
+  int64_t most = std::max(ours, fair.share(*path[level], key));
   auto quota = path[level]->quotas.find(key);
-  if (quota == path[level]->quotas.end() || !quota->second.limit) return base;
-  return std::min(base, *quota->second.limit);
+  if (quota == path[level]->quotas.end() || !quota->second.limit) return most;
+  return std::min(most, *quota->second.limit);
 }
 
 int64_t rank_of(const TreeNode& node, const std::vector<Holding>& next) {
@@ -45,35 +28,13 @@ int64_t rank_of(const TreeNode& node, const std::vector<Holding>& next) {
 
 }  // namespace
 
-PoolName home_pool(const Index& index, const WorkloadSpec& spec) {
-  if (!spec.pools.empty()) return spec.pools.front();
-  PoolName first;
-  for (const auto& [make, count] : index.makes()) {
-    const PoolName& pool = make.empty.pool;
-    if (pool == kDefaultPool) return pool;
-    if (first.empty() || pool < first) first = pool;
-  }
-  return first.empty() ? kDefaultPool : first;
-}
-
-std::vector<Holding> asked(const Index& index, const WorkloadSpec& spec) {
-  PoolName pool = home_pool(index, spec);
-  std::vector<Holding> holdings;
-  auto add = [&](Resource resource, int64_t each) {
-    if (each > 0) holdings.push_back({{pool, resource, {}}, each * spec.replicas.min});
-  };
-  add(Resource::kGpu, largest_share(index, spec, pool).milli);
-  add(Resource::kCpu, spec.resources.cpu.milli);
-  add(Resource::kMemory, spec.resources.memory.count);
-  return holdings;
-}
-
-Standing standing(const Overlay& overlay, const TreePath& path, size_t level, const std::vector<Holding>& next) {
+Standing standing(const FairShares& fair, const Overlay& overlay, const TreePath& path, size_t level,
+                  const std::vector<Holding>& next) {
   const TreeNode& node = *path[level];
   Standing result{.lowness = -rank_of(node, next), .saturation = {0, 1}, .order = node.order};
   for (const Holding& holding : next) {
     int64_t held = overlay.room().amount(node.name, holding.key).after;
-    int64_t entitlement = entitled(overlay, path, level, holding.key);
+    int64_t entitlement = entitled(fair, overlay, path, level, holding.key);
     result.above_entitled |= held > entitlement;
     bool matters = holding.key.resource == Resource::kGpu || guarantee_binds(node, holding.key);
     int64_t ours = matters ? guaranteed(overlay.state(), overlay.index(), path, level, holding.key) : kNoLimit;
@@ -124,16 +85,28 @@ void QueueCursor::fill(const View& view) {
 
 // ---- ServingOrder ----
 
-ServingOrder::ServingOrder(Overlay& overlay) : overlay_(&overlay) {
-  for (const auto& [project, queue] : overlay.index().waiting()) add(project);
-  // Children before their parents: the standing of a parent depends on the first child.
-  for (const auto& [project, queue] : overlay.index().waiting()) climb(project, Why::kHead);
+ServingOrder::ServingOrder(Overlay& overlay, int64_t projects_first)
+    : overlay_(&overlay), fair_(FairShares::of(overlay.state(), overlay.index(), overlay.room())) {
+  if (projects_first > 0) add_projects(projects_first);
+}
+
+bool ServingOrder::add_projects(int64_t most) {
+  const CowMap<TreeName, Cow<WaitQueue>>& waiting = overlay_->index().waiting();
+  auto at = added_.empty() ? waiting.begin() : waiting.lower_bound(added_);
+  for (; at != waiting.end() && most > 0; ++at, --most) {
+    if (at->first == added_) continue;
+    added_ = at->first;
+    add(added_);
+    climb(added_, Why::kHead);
+  }
+  return at == waiting.end();
 }
 
 void ServingOrder::add(const TreeName& project) {
   const TreePath& path = overlay_->path(project);
   MOULIN_CHECK(!path.empty(), "a workload of an unknown project");
   Branch& branch = branch_of(path, 0);
+  if (branch.queue) return;  // it had a change before its turn came
   branch.queue.emplace(project);
   branch.queue->catch_up(overlay_->view());
 }
@@ -162,7 +135,7 @@ const WaitKey* ServingOrder::head_of(const Branch& branch) const {
 
 void ServingOrder::enlist(Branch& branch, const TreePath& path, size_t level, std::vector<Holding> next) {
   std::optional<Standing> standing;
-  if (!next.empty() || head_of(branch) != nullptr) standing = moulin::standing(*overlay_, path, level, next);
+  if (!next.empty() || head_of(branch) != nullptr) standing = moulin::standing(fair_, *overlay_, path, level, next);
   branch.next = std::move(next);
   if (branch.standing == standing) return;
   if (branch.standing) branch.parent->children.erase(*branch.standing);
@@ -180,7 +153,7 @@ void ServingOrder::climb(const TreeName& project, Why why) {
     Branch& branch = *found->second;
     const WaitKey* head = head_of(branch);
     std::vector<Holding> next;
-    if (head != nullptr) next = asked(overlay_->index(), overlay_->state().workload(head->id)->spec);
+    if (head != nullptr) next = asked(overlay_->index().makes(), overlay_->state().workload(head->id)->spec);
     bool listed = branch.standing.has_value() == (head != nullptr);
     if (why == Why::kHead && listed && next == branch.next) return;
     enlist(branch, path, level, std::move(next));

@@ -9,8 +9,8 @@
 //   4. smaller saturation with its next workload
 //   5. older
 // Saturation is what it holds over what it is entitled to, the largest over the resources
-// that its next workload asks for. Entitled is its guarantee; without one its limit;
-// without either the capacity: see entitled() in order.cc.
+// that its next workload asks for. Entitled is min(limit, max(guarantee, fair share)); the fair
+// share is that of the moment at which the order was made.
 #pragma once
 
 #include <map>
@@ -21,6 +21,8 @@
 
 #include "base/wide.h"
 #include "scheduler/applicant.h"
+#include "scheduler/fair_share/fair_shares.h"
+#include "scheduler/home.h"
 #include "scheduler/overlay.h"
 
 namespace moulin {
@@ -45,16 +47,9 @@ struct Standing {
   auto operator<=>(const Standing&) const = default;
 };
 
-// The pool in which a workload counts for the order: the first of its list; without a
-// list, the default pool if it has nodes, else the first that has.
-PoolName home_pool(const Index& index, const WorkloadSpec& spec);
-
-// What the minimum of replicas asks for in the home pool, at the largest share that it
-// can take there.
-std::vector<Holding> asked(const Index& index, const WorkloadSpec& spec);
-
 // path[level] with `next` added to what it holds.
-Standing standing(const Overlay& overlay, const TreePath& path, size_t level, const std::vector<Holding>& next);
+Standing standing(const FairShares& fair, const Overlay& overlay, const TreePath& path, size_t level,
+                  const std::vector<Holding>& next);
 
 // The waiting workloads of one project that may start now, in the order of queue.h. It
 // remembers a place in the queue, not the queue, which may change meanwhile: who joins it
@@ -85,14 +80,18 @@ class QueueCursor {
 // one project, and at less while workloads that ask for the same follow each other.
 class ServingOrder {
  public:
-  // The overlay must outlive it, or be followed by another.
-  explicit ServingOrder(Overlay& overlay);
+  // The overlay must outlive it, or be followed by another. Nobody is served before all
+  // projects were added: see add_projects(); at first so many are.
+  explicit ServingOrder(Overlay& overlay, int64_t projects_first = INT64_MAX);
   ServingOrder(const ServingOrder&) = delete;
   ServingOrder& operator=(const ServingOrder&) = delete;
 
   // From here on another overlay counts, of a later state with the same tree and hardware,
   // in which only these projects hold or queue something else.
   void go_on(Overlay& overlay, const std::set<TreeName>& changed);
+
+  // Adds so many more projects that wait; true when all are there.
+  bool add_projects(int64_t most);
 
   // Takes the next one; absent when there are no more.
   std::optional<WorkloadId> next();
@@ -117,8 +116,10 @@ class ServingOrder {
   void climb(const TreeName& project, Why why);
 
   Overlay* overlay_;
+  FairShares fair_;
   std::map<TreeName, std::unique_ptr<Branch>> branches_;
   Branch* root_ = nullptr;
+  TreeName added_{};  // up to here
 };
 
 }  // namespace moulin

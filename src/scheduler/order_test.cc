@@ -76,8 +76,8 @@ TEST_CASE("projects inside their guarantee first, then by saturation with the ne
   WorkloadId free_rider = cluster.submit({.devices = 1});
   std::vector<WorkloadId> started;
   for (const StartItem& item : make_plan(cluster.view(), {}).starts) started.push_back(item.workload);
-  // 1/3 of the rest, 2/4, 1/1; what goes beyond comes last.
-  CHECK(started == std::vector<WorkloadId>{free_rider, large_two, small_one, small_two});
+  // 1/3 of the rest; 1 of a fair share of 2, as old as 2/4 is young; what goes beyond its guarantee comes last.
+  CHECK(started == std::vector<WorkloadId>{free_rider, small_one, large_two, small_two});
 }
 
 TEST_CASE("rank decides before saturation, age when all else is equal") {

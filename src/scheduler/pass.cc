@@ -13,7 +13,8 @@ namespace moulin {
 namespace {
 
 // What examining a workload costs, in shapes or nodes looked at.
-constexpr int64_t kWorkloadTouches = 10;
+constexpr int64_t kWorkloadTouches = 30;
+constexpr int64_t kProjectsAtOnce = 20;  // a project costs the same
 
 }  // namespace
 
@@ -42,8 +43,15 @@ void Pass::drain() {
   }
 }
 
+void Pass::put_in_order() {
+  while (!memory_.is_ordered && !is_spent()) {
+    memory_.is_ordered = memory_.order.add_projects(kProjectsAtOnce);
+    overlay_.touch(kProjectsAtOnce * kWorkloadTouches);
+  }
+}
+
 void Pass::serve_all() {
-  while (!is_spent()) {
+  while (memory_.is_ordered && !is_spent()) {
     std::optional<WorkloadId> next = memory_.order.next();
     if (!next) return;
     serve(*next);

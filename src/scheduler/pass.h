@@ -14,6 +14,8 @@ class Pass {
 
   // What must leave because its place goes away.
   void drain();
+  // Lists the projects, as far as the budget goes.
+  void put_in_order();
   Plan run();
 
  private:

@@ -37,6 +37,15 @@ void change_free(NodeRoom& node, const Placement& placement, int64_t direction) 
   }
 }
 
+ShapeNodes empty_group(const FreeShape& shape) {
+  ShapeNodes nodes;
+  for (const OfferCount& entry : shape.offers) {
+    nodes.most_free = std::max(nodes.most_free, entry.offer.free);
+    if (entry.offer.whole()) nodes.whole += entry.count;
+  }
+  return nodes;
+}
+
 DeviceRoom device_room(const Gpu& gpu) {
   return {.slot = gpu.index,
           .model = gpu.model,
@@ -63,6 +72,18 @@ NodeRoom room_of(const Node& node) {
 void take(NodeRoom& node, const Placement& placement) { change_free(node, placement, -1); }
 
 void give_back(NodeRoom& node, const Placement& placement) { change_free(node, placement, 1); }
+
+bool ShapeNodes::may_hold(const Resources& resources) const {
+  if (resources.cpu.milli > 0 && most_cpu < resources.cpu) return false;
+  const GpuRequest& gpu = resources.gpu;
+  switch (gpu.form) {
+    case GpuForm::kNone: return true;
+    case GpuForm::kDevices: return whole >= gpu.count;
+    case GpuForm::kShare: return most_free >= gpu.share;
+    case GpuForm::kMemory: return most_free.milli > 0;
+  }
+  MOULIN_UNREACHABLE();
+}
 
 const DeviceRoom* NodeRoom::device(int32_t slot) const {
   auto index = static_cast<size_t>(slot);
@@ -174,17 +195,23 @@ void Room::change_amounts(Amounts::Sign sign, const Account& account, const std:
 void Room::leave_group(const NodeName& name, const NodeRoom& node) {
   if (!node.open) return;
   FreeShape shape = shape_of(node);
-  Group& group = groups_.at_mutable(shape).mutate();
+  ShapeNodes& nodes = groups_.at_mutable(shape);
+  Group& group = nodes.group.mutate();
   MOULIN_CHECK(group.erase({node.free_cpu, name}), "a node outside its group");
-  if (group.empty()) groups_.erase(shape);
+  if (group.empty())
+    groups_.erase(shape);
+  else
+    nodes.most_cpu = (--group.end())->first.free_cpu;
 }
 
 void Room::join_group(const NodeName& name, const NodeRoom& node) {
   if (!node.open) return;
   FreeShape shape = shape_of(node);
-  Cow<Group>* group = groups_.find_mutable(shape);
-  if (group == nullptr) group = &groups_.set(shape, {});
-  group->mutate().set({node.free_cpu, name}, node.free_memory);
+  ShapeNodes* nodes = groups_.find_mutable(shape);
+  if (nodes == nullptr) nodes = &groups_.set(shape, empty_group(shape));
+  Group& group = nodes->group.mutate();
+  group.set({node.free_cpu, name}, node.free_memory);
+  nodes->most_cpu = (--group.end())->first.free_cpu;
 }
 
 }  // namespace moulin

@@ -11,6 +11,7 @@
 
 #include "base/cow_map.h"
 #include "model/node.h"
+#include "model/resources.h"
 #include "model/state.h"
 #include "scheduler/amounts.h"
 
@@ -85,6 +86,18 @@ struct Seat {
 };
 using Group = CowMap<Seat, Bytes>;  // the value is the free memory
 
+// The nodes of one shape, with bounds that tell quickly who does not fit on any of them.
+struct ShapeNodes {
+  Cow<Group> group{};
+  CpuMilli most_cpu{};  // free on one of them
+  Share most_free{};    // on one device
+  int64_t whole = 0;    // devices of a node that are whole
+  bool may_hold(const Resources& resources) const;
+  const Group& operator*() const { return *group; }
+  const Group* operator->() const { return &*group; }
+  bool operator==(const ShapeNodes&) const = default;
+};
+
 // The ancestors of a project from itself to the root, as path_to_root() gives them.
 using TreePath = std::vector<const TreeNode*>;
 
@@ -107,7 +120,7 @@ class Room {
 
   const NodeRoom* node(const NodeName& name) const;
   // Open nodes only.
-  const CowMap<FreeShape, Cow<Group>>& groups() const { return groups_; }
+  const CowMap<FreeShape, ShapeNodes>& groups() const { return groups_; }
   const CowMap<NodeName, Cow<NodeRoom>>& nodes() const { return nodes_; }
   Amount amount(const TreeName& at, const QuotaKey& key) const;
   const CowMap<TreeName, Cow<Amounts>>& amounts() const { return amounts_; }
@@ -126,7 +139,7 @@ class Room {
   void join_group(const NodeName& name, const NodeRoom& node);
 
   CowMap<NodeName, Cow<NodeRoom>> nodes_;
-  CowMap<FreeShape, Cow<Group>> groups_;
+  CowMap<FreeShape, ShapeNodes> groups_;
   CowMap<TreeName, Cow<Amounts>> amounts_;
 };
 

@@ -52,6 +52,7 @@ Plan Round::slice(const View& view, const PassBudget& budget) {
   memory_->changed.clear();
   Pass pass(overlay, budget, *memory_);
   if (begins) pass.drain();
+  pass.put_in_order();
   Plan plan = pass.run();
   // What is planned may yet be refused.
   auto changed = [&](WorkloadId id) { memory_->changed.insert(view.state.workload(id)->spec.project); };

@@ -21,7 +21,7 @@ namespace moulin {
 
 // What a round knows of the workloads it has looked at.
 struct RoundMemory {
-  explicit RoundMemory(Overlay& overlay) : order(overlay) {}
+  explicit RoundMemory(Overlay& overlay) : order(overlay, 0) {}
 
   // Workloads for which the same answer holds until room is freed.
   struct Alike {
@@ -33,6 +33,7 @@ struct RoundMemory {
   };
 
   ServingOrder order;
+  bool is_ordered = false;       // all projects are in the order
   std::set<TreeName> changed{};  // projects that hold or queue something else since the last slice
   std::set<WorkloadId> served{};
   std::set<TreeName> waits_before{};                       // projects of which somebody was left waiting

@@ -21,9 +21,9 @@ struct View {
 // Bounds of one pass. A pass that reaches one returns what it has with `complete = false`;
 // round.h goes on from there.
 struct PassBudget {
-  int64_t candidates_max = 20'000;  // free shapes and nodes looked at; a workload counts as ten
-  int64_t starts_max = 1'000;
-  int64_t evictions_max = 1'000;
+  int64_t candidates_max = 24'000;  // free shapes and nodes looked at; a workload counts as thirty
+  int64_t starts_max = 200;
+  int64_t evictions_max = 200;
 };
 
 // One pass, a round of its own: starts, growth of elastic workloads, evictions with claims, and the reasons
@@ -38,6 +38,10 @@ Explanation explain(const View& view, WorkloadId workload);
 // at `view.now` by `owner`. No reasons: it would start now. never_fits and
 // limit_exceeded are among the reasons here.
 Explanation explain_new(const View& view, const WorkloadSpec& spec, const UserName& owner);
+
+// Whom a pass would ask to leave for such a workload so that it starts when they have left;
+// nobody: it starts as it is, or not even so. In order of id.
+std::vector<WorkloadId> would_evict(const View& view, const WorkloadSpec& spec);
 
 // kRefused with the reason and what to change when the workload can never run: larger
 // than every registered node (down ones included) or alone above a limit of its project

@@ -212,7 +212,7 @@ void change_quota(State& state, const Change& change) {
 // Whether a pass over that state starts the workload, or evicts others so that it will.
 bool keeps_promise(const State& state, WorkloadId id, Instant now, const Change& change) {
   Index index = Index::build(state);
-  Plan plan = make_plan({state, index, now}, {});
+  Plan plan = make_plan({state, index, now}, {.candidates_max = INT64_MAX});
   bool starts =
       std::ranges::any_of(plan.starts, [&](const StartItem& item) { return item.workload == id && !item.surplus; });
   bool claims = std::ranges::any_of(plan.claims, [&](const Claim& claim) { return claim.owner == id; });

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "scheduler/claims.h"
 #include "scheduler/eviction/search.h"
 #include "scheduler/explain/changes.h"
@@ -9,18 +11,24 @@ namespace moulin {
 
 namespace {
 
-struct Attempted {
+// What the next pass would find for it: an eviction, or one that it gave up because too
+// much would end.
+struct Found {
   std::optional<Eviction> eviction{};
-  bool too_disruptive = false;  // one was found and given up because too much would end
+  bool too_disruptive = false;
 };
-
-Attempted try_eviction(Overlay& overlay, const Applicant& applicant, UnitStock& stock) {
+Found look_for_eviction(Overlay& overlay, const Applicant& applicant, UnitStock& stock) {
   Overlay::Mark mark = overlay.checkpoint();
   EvictionSearch search(overlay, applicant, stock);
-  Attempted attempted{.eviction = search.run()};
+  Found found{.eviction = search.run()};
+  found.too_disruptive = !found.eviction && search.was_too_disruptive();
   overlay.rollback(mark);
-  attempted.too_disruptive = !attempted.eviction && search.was_too_disruptive();
-  return attempted;
+  return found;
+}
+
+void tell_eviction(Explanation& explanation, const Eviction& eviction, Instant now) {
+  explanation.expected_start = std::max(now, eviction.claim.expires - kClaimSpare);
+  explanation.expected_start_reason = "when those that make way for it have left, at the latest";
 }
 
 Explanation explain(const View& view, const Applicant& applicant, const Workload* workload) {
@@ -29,10 +37,8 @@ Explanation explain(const View& view, const Applicant& applicant, const Workload
   Inquiry inquiry{overlay, applicant, workload, stock};
   inquiry.claim = overlay.claim_of(applicant.id);
   overlay.release_claim(applicant.id);
-  Attempted attempted = try_eviction(overlay, applicant, stock);
-  inquiry.too_disruptive = attempted.too_disruptive;
-  // Who is not submitted yet has no claim; its first pass would make this one.
-  if (workload == nullptr && attempted.eviction && !can_start(inquiry)) inquiry.claim = &attempted.eviction->claim;
+  Found found = look_for_eviction(overlay, applicant, stock);
+  inquiry.too_disruptive = found.too_disruptive;
   Explanation explanation{.reasons = find_reasons(inquiry)};
   explain_queue(inquiry, explanation.reasons);
   explanation.reasons = in_order(std::move(explanation.reasons));
@@ -41,6 +47,11 @@ Explanation explain(const View& view, const Applicant& applicant, const Workload
     return explanation;
   }
   explanation.changes = find_changes(inquiry);
+  bool pauses = workload != nullptr && workload->eligible_from > view.now;
+  if (found.eviction && inquiry.claim == nullptr && !pauses && !can_start(inquiry)) {
+    tell_eviction(explanation, *found.eviction, view.now);
+    return explanation;
+  }
   Estimate estimate = estimate_start(inquiry);
   explanation.expected_start = estimate.start;
   explanation.expected_start_reason = std::move(estimate.reason);
@@ -54,6 +65,20 @@ Explanation explain(const View& view, WorkloadId id) {
   if (workload == nullptr || workload->state != WorkloadState::kWaiting) return {};
   TreePath path = path_to_root(view.state, workload->spec.project);
   return explain(view, {workload->spec, path, id}, workload);
+}
+
+std::vector<WorkloadId> would_evict(const View& view, const WorkloadSpec& spec) {
+  TreePath path = path_to_root(view.state, spec.project);
+  MOULIN_CHECK(!path.empty(), "a dry run in an unknown project");
+  Overlay overlay(view);
+  UnitStock stock(overlay);
+  Applicant applicant{spec, path};
+  std::vector<WorkloadId> victims;
+  if (can_start({overlay, applicant, nullptr, stock})) return victims;
+  Found found = look_for_eviction(overlay, applicant, stock);
+  if (!found.eviction) return victims;
+  for (const EvictItem& item : found.eviction->items) victims.push_back(item.victim);
+  return victims;
 }
 
 Explanation explain_new(const View& view, const WorkloadSpec& spec, const UserName&) {

@@ -72,9 +72,7 @@ class Outranked {
     if (workload.state == WorkloadState::kStopping || workload.id == inquiry_.applicant.id) return;
     auto here = [&](const Replica& replica) { return stays(workload, replica, inquiry_.stock.departures()); };
     if (std::ranges::none_of(workload.attempts.back().replicas, here)) return;
-    auto is_above_line = [&](const Workload& victim) {
-      return inquiry_.stock.lines().is_above(victim, {});
-    };
+    auto is_above_line = [&](const Workload& victim) { return inquiry_.stock.lines().is_above(victim, {}); };
     Judgement judgement =
         judge_eviction(inquiry_.applicant, workload, std::cref(is_above_line), inquiry_.overlay.now());
     switch (judgement.protection) {

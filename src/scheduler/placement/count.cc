@@ -31,7 +31,7 @@ int64_t replicas_that_fit(const Room& room, const WorkloadSpec& spec, int64_t en
   int64_t total = 0;
   for (const auto& [shape, group] : room.groups()) {
     if (total >= enough) return enough;
-    if (!may_use_pool(spec, shape.pool)) continue;
+    if (!group.may_hold(spec.resources) || !may_use_pool(spec, shape.pool)) continue;
     int64_t each = most_replicas(spec.resources, shape);
     if (each > 0) total += replicas_in(*group, spec.resources, each, enough);
   }

@@ -72,7 +72,7 @@ std::optional<Candidate> best_among(Overlay& overlay, const Applicant& applicant
   };
   for (const auto& [shape, group] : overlay.room().groups()) {
     overlay.touch(1);
-    if (!may_use_pool(applicant.spec, shape.pool)) continue;
+    if (!group.may_hold(resources) || !may_use_pool(applicant.spec, shape.pool)) continue;
     if (resources.gpu.form == GpuForm::kNone) {
       consider(shape, *group, {});
       continue;

@@ -19,7 +19,7 @@ WaitingAmounts waiting_below(const Published& view) {
   for (const auto& [project, queue] : view.index.waiting()) {
     std::map<QuotaKey, int64_t> here;
     for (const auto& [key, present] : *queue) {
-      for (const Holding& holding : asked(view.index, view.state.workload(key.id)->spec)) {
+      for (const Holding& holding : asked(view.index.makes(), view.state.workload(key.id)->spec)) {
         here[holding.key] += holding.amount;
       }
     }

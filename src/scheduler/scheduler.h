@@ -39,10 +39,6 @@ Explanation explain(const View& view, WorkloadId workload);
 // limit_exceeded are among the reasons here.
 Explanation explain_new(const View& view, const WorkloadSpec& spec, const UserName& owner);
 
-// Whom a pass would ask to leave for such a workload so that it starts when they have left;
-// nobody: it starts as it is, or not even so. In order of id.
-std::vector<WorkloadId> would_evict(const View& view, const WorkloadSpec& spec);
-
 // kRefused with the reason and what to change when the workload can never run: larger
 // than every registered node (down ones included) or alone above a limit of its project
 // or an ancestor. Success says nothing about when it will start.

@@ -39,6 +39,10 @@ Explanation explain(const View& view, const Applicant& applicant, const Workload
   overlay.release_claim(applicant.id);
   Found found = look_for_eviction(overlay, applicant, stock);
   inquiry.too_disruptive = found.too_disruptive;
+  bool pauses = workload != nullptr && workload->eligible_from > view.now;
+  bool would_claim = found.eviction && inquiry.claim == nullptr && !pauses && !can_start(inquiry);
+  // Who is not submitted yet has no claim; its first pass would make this one.
+  if (workload == nullptr && would_claim) inquiry.claim = &found.eviction->claim;
   Explanation explanation{.reasons = find_reasons(inquiry)};
   explain_queue(inquiry, explanation.reasons);
   explanation.reasons = in_order(std::move(explanation.reasons));
@@ -47,8 +51,7 @@ Explanation explain(const View& view, const Applicant& applicant, const Workload
     return explanation;
   }
   explanation.changes = find_changes(inquiry);
-  bool pauses = workload != nullptr && workload->eligible_from > view.now;
-  if (found.eviction && inquiry.claim == nullptr && !pauses && !can_start(inquiry)) {
+  if (would_claim) {
     tell_eviction(explanation, *found.eviction, view.now);
     return explanation;
   }
@@ -65,20 +68,6 @@ Explanation explain(const View& view, WorkloadId id) {
   if (workload == nullptr || workload->state != WorkloadState::kWaiting) return {};
   TreePath path = path_to_root(view.state, workload->spec.project);
   return explain(view, {workload->spec, path, id}, workload);
-}
-
-std::vector<WorkloadId> would_evict(const View& view, const WorkloadSpec& spec) {
-  TreePath path = path_to_root(view.state, spec.project);
-  MOULIN_CHECK(!path.empty(), "a dry run in an unknown project");
-  Overlay overlay(view);
-  UnitStock stock(overlay);
-  Applicant applicant{spec, path};
-  std::vector<WorkloadId> victims;
-  if (can_start({overlay, applicant, nullptr, stock})) return victims;
-  Found found = look_for_eviction(overlay, applicant, stock);
-  if (!found.eviction) return victims;
-  for (const EvictItem& item : found.eviction->items) victims.push_back(item.victim);
-  return victims;
 }
 
 Explanation explain_new(const View& view, const WorkloadSpec& spec, const UserName&) {

@@ -59,7 +59,8 @@ void hang(const std::string& prefix) {
 Return admit(const Script& script, const std::string& function, int64_t index) {
   for (const std::string& line : script.all("hang")) {
     std::vector<std::string> parts = words(line);
-    if (parts.size() == 2 && parts[0] == function) hang(parts[1]);
+    bool device_fits = parts.size() < 3 || number(parts[2], -2) == index;
+    if (parts.size() >= 2 && parts[0] == function && device_fits) hang(parts[1]);
   }
   for (const std::string& line : script.all("fail")) {
     std::vector<std::string> parts = words(line);

@@ -21,7 +21,7 @@
 //   device 0 mig MIG-2222 1g.10gb 9728        uuid, profile, MiB
 //   device 0 xid 79                           reported once for each such line
 //   fail FUNCTION CODE [DEVICE]               * for all functions about a device
-//   hang FUNCTION PREFIX                      see use_fake_nvml.h
+//   hang FUNCTION PREFIX [DEVICE]             see use_fake_nvml.h
 //
 // A value that is not given is "not supported".
 #pragma once

@@ -63,11 +63,12 @@ void FakeNvml::play(std::string_view script) const {
   std::filesystem::rename(folder_ + "/next", library() + ".script");
 }
 
-std::string FakeNvml::hang(std::string_view function) const {
+std::string FakeNvml::hang(std::string_view function, std::optional<int> device) const {
   for (const char* step : {"/hang.entered", "/hang.release"}) {
     MOULIN_CHECK(mkfifo((folder_ + step).c_str(), 0600) == 0, "cannot make a pipe of the test");
   }
-  return "hang " + std::string(function) + " " + folder_ + "/hang\n";
+  std::string about = device ? " " + std::to_string(*device) : "";
+  return "hang " + std::string(function) + " " + folder_ + "/hang" + about + "\n";
 }
 
 void FakeNvml::wait_inside() const { meet(folder_ + "/hang.entered"); }

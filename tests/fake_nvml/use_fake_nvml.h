@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,10 +23,10 @@ class FakeNvml {
   // From the next call on. Atomic.
   void play(std::string_view script) const;
 
-  // Makes what "hang FUNCTION PREFIX" needs, and returns the line for the script. Then
+  // Makes what "hang FUNCTION PREFIX [DEVICE]" needs, and returns the line for the script. Then
   // wait_inside() blocks until a thread is inside the function, and release() until it is
   // free to go on. One thread may hang at a time.
-  std::string hang(std::string_view function) const;
+  std::string hang(std::string_view function, std::optional<int> device = std::nullopt) const;
   void wait_inside() const;
   void release() const;
 

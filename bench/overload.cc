@@ -6,7 +6,8 @@
 // ten times as many come by the clock, over 1,000 connections, as fast as the load itself
 // gets processor time beside the server. Then one client asks now and then until ten
 // submissions in a row are answered in twice the time that they took before the storm: the
-// figure is when that began. All answers must be 201, or 429 or 503 with what to do;
+// figure is when that began. The storm is in one project, which comes to its limit of
+// unfinished workloads, and that client is in another. All answers must be 201, or 429 or 503 with what to do;
 // memory must stay below 1 GiB. FOLDER: as for bench_submit.
 //
 // measures: overload
@@ -30,7 +31,9 @@ constexpr double kStormSeconds = 30;
 constexpr double kMemoryMostMb = 1024;
 constexpr int kInARow = 10;
 
-constexpr std::string_view kBody = R"({"workloads":[{"run":["true"],"folder":"/tmp","resources":{"gpu":1}}]})";
+constexpr std::string_view kStormBody = R"({"workloads":[{"run":["true"],"folder":"/tmp","resources":{"gpu":1}}]})";
+constexpr std::string_view kCalmBody =
+    R"({"workloads":[{"run":["true"],"folder":"/tmp","project":"calm","resources":{"gpu":1}}]})";
 
 // How long one submission takes by itself; nothing when it was not accepted.
 std::optional<double> one_ms(HttpLoad& load, const std::string& request) {
@@ -73,17 +76,21 @@ int main(int argc, char** argv) {
                                      .path = "/api/v1/workloads",
                                      .body = R"({"workloads":[{"run":["sleep","1000"],"resources":{"gpu":8}}]})"});
   MOULIN_CHECK(whole.has_value() && whole->status == 201, "the devices are taken");
-  std::string request = http_request("POST", "/api/v1/workloads", server.token, kBody);
-  auto make = [&](int64_t) { return request; };
+  auto project =
+      server.client().send({.method = Method::kPost, .path = "/api/v1/projects", .body = R"({"name":"calm"})"});
+  MOULIN_CHECK(project.has_value() && project->status == 201, "the other project");
+  std::string storm_request = http_request("POST", "/api/v1/workloads", server.token, kStormBody);
+  std::string calm_request = http_request("POST", "/api/v1/workloads", server.token, kCalmBody);
+  auto make = [&](int64_t) { return storm_request; };
   HttpLoad lone(server.port(), 1);
-  double before_ms = std::max(calm_ms(lone, request), 5.0);
+  double before_ms = std::max(calm_ms(lone, calm_request), 5.0);
   LoadOutcome calm = HttpLoad(server.port(), kCalmClients).run_closed(kCalmSeconds, make);
   double sustainable = static_cast<double>(calm.count(201)) / calm.seconds;
   LoadOutcome storm = [&] {
     HttpLoad load(server.port(), kStormClients - kCalmClients);
     return load.run_open(kStormSeconds, 10 * sustainable, make);
   }();
-  double normal_s = seconds_to_normal(lone, request, 2 * before_ms);
+  double normal_s = seconds_to_normal(lone, calm_request, 2 * before_ms);
   double memory_mb = server.memory_mb("VmHWM");
   int64_t told = storm.count(429) + storm.count(503);
   int64_t other = 0;

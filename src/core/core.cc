@@ -3,7 +3,7 @@
 namespace moulin {
 
 Result<Events> Core::execute(const Command& command) {
-  Events events = TRY(decide({state_, index_, agenda_}, command));
+  Events events = TRY(decide({state_, index_, agenda_, limits_}, command));
   for (const Event& event : events) apply(event);
   return events;
 }

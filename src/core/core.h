@@ -13,7 +13,8 @@ namespace moulin {
 class Core {
  public:
   Core() : Core(State{}) {}
-  explicit Core(State state) : state_(std::move(state)), index_(Index::build(state_)), agenda_(Agenda::build(state_)) {}
+  explicit Core(State state, UnfinishedLimits limits = {})
+      : state_(std::move(state)), index_(Index::build(state_)), agenda_(Agenda::build(state_)), limits_(limits) {}
 
   const State& state() const { return state_; }
   const Index& index() const { return index_; }
@@ -31,6 +32,7 @@ class Core {
   State state_;
   Index index_;
   Agenda agenda_;
+  UnfinishedLimits limits_;
 };
 
 }  // namespace moulin

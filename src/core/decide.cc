@@ -20,7 +20,7 @@ Status require_system(const Actor& actor, const CommandBody& body) {
 
 }  // namespace
 
-Result<Events> decide(const Judgement& view, const Command& command) {
+Result<Events> decide(const Grounds& view, const Command& command) {
   MOULIN_CHECK(command.at >= view.state.now, "time does not go back");
   TRY(require_system(command.actor, command.body));
   Case c(view, command);

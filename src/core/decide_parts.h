@@ -8,11 +8,12 @@ namespace moulin {
 // One command being judged: collects its events.
 class Case {
  public:
-  Case(const Judgement& view, const Command& command) : view_(view), command_(command) {}
+  Case(const Grounds& view, const Command& command) : view_(view), command_(command) {}
 
   const State& state() const { return view_.state; }
   const Index& index() const { return view_.index; }
   const Agenda& agenda() const { return view_.agenda; }
+  const UnfinishedLimits& unfinished_limits() const { return view_.unfinished; }
   View view() const { return {view_.state, view_.index, command_.at}; }
   const Actor& actor() const { return command_.actor; }
   Instant at() const { return command_.at; }
@@ -24,7 +25,7 @@ class Case {
   Events take() { return std::move(events_); }
 
  private:
-  const Judgement& view_;
+  const Grounds& view_;
   const Command& command_;
   Events events_;
 };

@@ -44,6 +44,35 @@ TEST_CASE("requests that are too long, too many or none are refused") {
   CHECK(cluster.outcome(many) == Words{"too_large"});
 }
 
+TEST_CASE("unfinished workloads are limited by project and in all, and an end makes room") {
+  TestCluster cluster;
+  for (std::string_view name : {"one", "two"}) {
+    cluster.must(command::CreateTreeNode{TreeName(name), TreeKind::kProject, kRootTree, {}});
+  }
+  cluster.core = Core(cluster.core.state(), {.in_all = 4, .in_project = 2});
+  auto submit = [&](std::string_view project, std::initializer_list<uint64_t> ids) {
+    command::Submit some;
+    for (uint64_t id : ids) {
+      WorkloadSpec spec = TestCluster::make_spec("w" + std::to_string(id));
+      spec.project = TreeName(project);
+      some.workloads.push_back({.id = {id}, .spec = spec, .origin = {}});
+    }
+    return cluster.give(some, "admin");
+  };
+  CHECK(submit("one", {1, 2, 3}).error().code == Code::kTooMany);
+  CHECK(submit("one", {1, 2}));
+  Error full = submit("one", {3}).error();
+  CHECK(full.message == "too many unfinished workloads in project one");
+  CHECK(full.given == "1 beside 2 that are unfinished");
+  CHECK(full.allowed == "2 in all");
+  CHECK(submit("two", {3, 4}));
+  CHECK(submit("default", {5}).error().message == "too many unfinished workloads in this installation");
+  cluster.must(command::Pause{{1}});
+  CHECK(submit("one", {5}).error().code == Code::kTooMany);
+  cluster.must(command::Stop{{1}});
+  CHECK(submit("one", {5}));
+}
+
 TEST_CASE("one bad workload refuses the whole request") {
   TestCluster cluster;
   command::Submit both = request(1, "a", "", "");

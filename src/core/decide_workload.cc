@@ -62,7 +62,7 @@ class Submission {
   std::optional<size_t> measured_;
 };
 
-Status check_count(const Case& c, const command::Submit& command) {
+Status check_count(const command::Submit& command) {
   if (command.workloads.empty() || command.workloads.size() > kSubmitMax) {
     return Error{.code = Code::kTooLarge,
                  .message = "too many workloads in one request, or none",
@@ -70,12 +70,28 @@ Status check_count(const Case& c, const command::Submit& command) {
                  .given = std::to_string(command.workloads.size()),
                  .allowed = "1 to " + std::to_string(kSubmitMax)};
   }
-  if (c.state().names.size() + command.workloads.size() <= kWorkloadsMax) return {};
+  return {};
+}
+
+// `there` are unfinished, `more` are asked for.
+Status check_room(std::string where, int64_t there, int64_t more, int64_t limit) {
+  if (there + more <= limit) return {};
   return Error{.code = Code::kTooMany,
-               .message = "too many unfinished workloads",
-               .given = std::to_string(c.state().names.size()),
-               .allowed = std::to_string(kWorkloadsMax),
-               .to_do = "wait until some have finished"};
+               .message = "too many unfinished workloads in " + where,
+               .field = "workloads",
+               .given = fmt::format("{} beside {} that are unfinished", more, there),
+               .allowed = fmt::format("{} in all", limit),
+               .to_do = "wait until some have finished, or stop some (`moulin ps`, `moulin stop`)"};
+}
+
+Status check_unfinished(const Case& c, const command::Submit& command) {
+  std::map<TreeName, int64_t> more;
+  for (const command::NewWorkload& item : command.workloads) ++more[item.spec.project];
+  for (const auto& [project, count] : more) {
+    TRY(check_room("project " + project.text, c.index().unfinished(project), count, c.unfinished_limits().in_project));
+  }
+  return check_room("this installation", std::ssize(c.state().names), std::ssize(command.workloads),
+                    c.unfinished_limits().in_all);
 }
 
 // True when this very request was answered before.
@@ -150,7 +166,8 @@ void ask_end(Case& c, const Workload& workload, Intent intent, Cause cause, Work
 Status judge(Case& c, const command::Submit& command) {
   for (const command::NewWorkload& item : command.workloads) TRY(at_place(item, check_project(c, item.spec.project)));
   if (TRY(is_repeat(c, command))) return {};
-  TRY(check_count(c, command));
+  TRY(check_count(command));
+  TRY(check_unfinished(c, command));
   Submission submission(c);
   for (const command::NewWorkload& item : command.workloads) TRY(at_place(item, submission.check(item)));
 
@@ -207,10 +224,11 @@ Status judge(Case& c, const command::Resume& command) {
   return {};
 }
 
-Result<std::map<size_t, Error>> refusals(const Judgement& view, const Command& command) {
+Result<std::map<size_t, Error>> refusals(const Grounds& view, const Command& command) {
   Case c(view, command);
   const auto& submit = std::get<command::Submit>(command.body);
-  TRY(check_count(c, submit));
+  TRY(check_count(submit));
+  TRY(check_unfinished(c, submit));
   std::map<size_t, Error> found;
   Submission submission(c);
   for (const command::NewWorkload& item : submit.workloads) {

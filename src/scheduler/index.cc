@@ -99,16 +99,21 @@ void Index::apply(const State& after, const Event& event) {
 }
 
 bool Index::equals(const Index& other) const {
-  return room_ == other.room_ && waiting_ == other.waiting_ && asked_ == other.asked_ && live_ == other.live_ &&
-         growing_ == other.growing_ && leaving_ == other.leaving_ && claiming_ == other.claiming_ &&
-         staying_ == other.staying_ && holders_ == other.holders_ && makes_ == other.makes_ &&
-         impaired_ == other.impaired_ && facts_ == other.facts_ && capacity_ == other.capacity_ &&
-         children_ == other.children_ && tracked_ == other.tracked_;
+  return room_ == other.room_ && unfinished_ == other.unfinished_ && waiting_ == other.waiting_ &&
+         asked_ == other.asked_ && live_ == other.live_ && growing_ == other.growing_ && leaving_ == other.leaving_ &&
+         claiming_ == other.claiming_ && staying_ == other.staying_ && holders_ == other.holders_ &&
+         makes_ == other.makes_ && impaired_ == other.impaired_ && facts_ == other.facts_ &&
+         capacity_ == other.capacity_ && children_ == other.children_ && tracked_ == other.tracked_;
 }
 
 const KeySet<Holder>* Index::holders(const NodeName& node) const {
   const Cow<KeySet<Holder>>* found = holders_.find(node);
   return found ? &**found : nullptr;
+}
+
+int64_t Index::unfinished(const TreeName& project) const {
+  const int64_t* found = unfinished_.find(project);
+  return found ? *found : 0;
 }
 
 int64_t Index::capacity(const QuotaKey& key) const {
@@ -123,7 +128,7 @@ const std::vector<TreeName>* Index::children(const TreeName& name) const {
 
 // ---- Workloads ----
 
-bool Index::Tracked::is_empty() const { return !wait && !live && !claim; }
+bool Index::Tracked::is_empty() const { return !unfinished && !claim; }
 
 std::optional<Hold> Index::Tracked::hold(ReplicaIndex replica) const {
   auto found = std::ranges::lower_bound(replicas, replica, {}, &std::pair<ReplicaIndex, Hold>::first);
@@ -135,6 +140,7 @@ Index::Tracked Index::wanted(const State& state, WorkloadId id) const {
   Tracked tracked;
   const Workload* workload = state.workload(id);
   if (workload == nullptr) return tracked;
+  tracked.unfinished = !is_finished(workload->state);
   if (const Cow<Claim>* claim = state.claims.find(id)) tracked.claim = *claim;
   if (workload->state == WorkloadState::kWaiting) {
     tracked.wait = wait_key(*workload);
@@ -174,6 +180,13 @@ void Index::refresh_workload(const State& state, WorkloadId id) {
 void Index::refresh_queues(const Workload& workload, const Tracked& before, const Tracked& after) {
   using Sign = Amounts::Sign;
   const TreeName& project = workload.spec.project;
+  if (before.unfinished != after.unfinished) {
+    int64_t count = unfinished(project) + (after.unfinished ? 1 : -1);
+    if (count == 0)
+      unfinished_.erase(project);
+    else
+      unfinished_.set(project, count);
+  }
   move_member(before.wait, after.wait,
               [&](const WaitKey& key, Sign sign) { set_member(waiting_, project, key, sign); });
   move_member(before.live, after.live, [&](const HoldKey& key, Sign sign) { set_member(live_, project, key, sign); });

@@ -60,6 +60,9 @@ class Index {
   const CowMap<TreeName, Cow<Demand>>& asked() const { return asked_; }
   Wide asked_for(const TreeName& project, const QuotaKey& key) const;
 
+  // Workloads of the project that have not ended for good.
+  int64_t unfinished(const TreeName& project) const;
+
   // Live workloads by project that hold something, the best protected first.
   const CowMap<TreeName, Cow<KeySet<HoldKey>>>& live() const { return live_; }
   // Of each class: how many are live and were not asked to end. An early "no" for evictions.
@@ -85,6 +88,7 @@ class Index {
  private:
   // What the index has counted for one workload.
   struct Tracked {
+    bool unfinished = false;
     std::optional<WaitKey> wait{};
     std::vector<Holding> asks{};  // while it waits and may start
     std::optional<HoldKey> live{};
@@ -113,6 +117,7 @@ class Index {
   void remove_child(const TreeName& name);
 
   Room room_;
+  CowMap<TreeName, int64_t> unfinished_;  // none is 0
   CowMap<TreeName, Cow<WaitQueue>> waiting_;
   CowMap<TreeName, Cow<Demand>> asked_;
   CowMap<TreeName, Cow<KeySet<HoldKey>>> live_;

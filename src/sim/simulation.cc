@@ -38,9 +38,9 @@ void Simulation::apply(const Event& event) {
 }
 
 Result<Events> Simulation::give(const UserName& user, CommandBody body) {
-  Judgement judgement{core_.state(), core_.index(), core_.agenda()};
+  Grounds grounds{core_.state(), core_.index(), core_.agenda()};
   Command command{.actor = {.user = user, .workload = {}}, .at = now_, .body = std::move(body)};
-  Result<Events> events = decide(judgement, command);
+  Result<Events> events = decide(grounds, command);
   if (!events) return events;
   for (const Event& event : *events) apply(event);
   if (Violation violation = check_between_commands(core_.state())) wrong(*violation);

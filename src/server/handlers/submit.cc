@@ -176,8 +176,8 @@ wire::Problem problem_of(const Error& error) {
 Result<std::map<size_t, Error>> would_be_refused(const Call& call, const std::vector<ReadFile>& files) {
   command::Submit submit{.workloads = workloads_of(call, files)};
   Agenda agenda;
-  Judgement judgement{call.view->state, call.view->index, agenda};
-  return refusals(judgement, {.actor = call.actor, .at = call.now(), .body = std::move(submit)});
+  Grounds grounds{call.view->state, call.view->index, agenda};
+  return refusals(grounds, {.actor = call.actor, .at = call.now(), .body = std::move(submit)});
 }
 
 wire::DryRunVerdict verdict_of(const Call& call, const ReadFile& file, const Error* refusal) {

@@ -32,6 +32,7 @@ struct Holder {
 template <class Key>
 using KeySet = CowMap<Key, bool>;  // the value is always true
 using WaitQueue = KeySet<WaitKey>;
+using WaitQueues = CowMap<TreeName, Cow<WaitQueue>>;  // by project; none is empty
 
 // Amounts that are asked for, by key; none is 0. So many workloads may ask that 64 bits are
 // too few.
@@ -54,7 +55,7 @@ class Index {
   const Room& room() const { return room_; }
 
   // Waiting workloads by project, those in back-off too. No project has an empty queue.
-  const CowMap<TreeName, Cow<WaitQueue>>& waiting() const { return waiting_; }
+  const WaitQueues& waiting() const { return waiting_; }
 
   // What those of them that are not in back-off ask for, by project: see home.h.
   const CowMap<TreeName, Cow<Demand>>& asked() const { return asked_; }
@@ -118,7 +119,7 @@ class Index {
 
   Room room_;
   CowMap<TreeName, int64_t> unfinished_;  // none is 0
-  CowMap<TreeName, Cow<WaitQueue>> waiting_;
+  WaitQueues waiting_;
   CowMap<TreeName, Cow<Demand>> asked_;
   CowMap<TreeName, Cow<KeySet<HoldKey>>> live_;
   KeySet<HoldKey> growing_;

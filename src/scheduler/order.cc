@@ -46,23 +46,23 @@ Standing standing(const FairShares& fair, const Overlay& overlay, const TreePath
 
 // ---- QueueCursor ----
 
-void QueueCursor::pop(const View& view) {
+void QueueCursor::pop(const View& view, const WaitQueues& queues) {
   run_.pop_back();
-  if (run_.empty()) fill(view);
+  if (run_.empty()) fill(view, queues);
 }
 
-void QueueCursor::catch_up(const View& view) {
+void QueueCursor::catch_up(const View& view, const WaitQueues& queues) {
   auto waits = [&](const WaitKey& key) {
     const Workload* workload = view.state.workload(key.id);
     return workload != nullptr && workload->state == WorkloadState::kWaiting && workload->eligible_from <= view.now &&
            wait_key(*workload) == key;
   };
   std::erase_if(run_, [&](const WaitKey& key) { return !waits(key); });
-  if (run_.empty()) fill(view);
+  if (run_.empty()) fill(view, queues);
 }
 
-void QueueCursor::fill(const View& view) {
-  const Cow<WaitQueue>* queue = view.index.waiting().find(project_);
+void QueueCursor::fill(const View& view, const WaitQueues& queues) {
+  const Cow<WaitQueue>* queue = queues.find(project_);
   if (queue == nullptr) return;
   auto at = taken_ ? (*queue)->lower_bound(*taken_) : (*queue)->begin();
   auto end = (*queue)->end();
@@ -91,7 +91,7 @@ ServingOrder::ServingOrder(Overlay& overlay, int64_t projects_first)
 }
 
 bool ServingOrder::add_projects(int64_t most) {
-  const CowMap<TreeName, Cow<WaitQueue>>& waiting = overlay_->index().waiting();
+  const WaitQueues& waiting = queues();
   auto at = added_.empty() ? waiting.begin() : waiting.lower_bound(added_);
   for (; at != waiting.end() && most > 0; ++at, --most) {
     if (at->first == added_) continue;
@@ -108,7 +108,7 @@ void ServingOrder::add(const TreeName& project) {
   Branch& branch = branch_of(path, 0);
   if (branch.queue) return;  // it had a change before its turn came
   branch.queue.emplace(project);
-  branch.queue->catch_up(overlay_->view());
+  branch.queue->catch_up(overlay_->view(), queues());
 }
 
 ServingOrder::Branch& ServingOrder::branch_of(const TreePath& path, size_t level) {
@@ -167,8 +167,8 @@ void ServingOrder::go_on(Overlay& overlay, const std::set<TreeName>& changed) {
   for (const TreeName& project : changed) {
     auto found = branches_.find(project);
     bool known = found != branches_.end();
-    if (known) found->second->queue->catch_up(overlay.view());
-    if (!known && overlay.index().waiting().contains(project)) add(project);
+    if (known) found->second->queue->catch_up(overlay.view(), queues());
+    if (!known && queues().contains(project)) add(project);
     climb(project, Why::kHolds);
   }
 }
@@ -179,7 +179,7 @@ std::optional<WorkloadId> ServingOrder::next() {
   while (!branch->children.empty()) branch = branch->children.begin()->second;
   if (!branch->queue || branch->queue->head() == nullptr) return std::nullopt;
   WorkloadId id = branch->queue->head()->id;
-  branch->queue->pop(overlay_->view());
+  branch->queue->pop(overlay_->view(), queues());
   climb(branch->name, Why::kHead);
   return id;
 }

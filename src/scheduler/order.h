@@ -60,13 +60,13 @@ class QueueCursor {
 
   // nullptr: there are no more.
   const WaitKey* head() const { return run_.empty() ? nullptr : &run_.back(); }
-  // Goes on to the next one.
-  void pop(const View& view);
+  // Goes on to the next one; `queues` are those of the view, or of some of its workloads.
+  void pop(const View& view, const WaitQueues& queues);
   // Drops heads that wait no more. Also for the first head.
-  void catch_up(const View& view);
+  void catch_up(const View& view, const WaitQueues& queues);
 
  private:
-  void fill(const View& view);
+  void fill(const View& view, const WaitQueues& queues);
   TreeName project_;
   std::optional<WaitKey> taken_;  // from the queue, up to here
   std::vector<WaitKey> run_;      // workloads whose order the keys alone do not tell; last first
@@ -83,6 +83,8 @@ class ServingOrder {
   // The overlay must outlive it, or be followed by another. Nobody is served before all
   // projects were added: see add_projects(); at first so many are.
   explicit ServingOrder(Overlay& overlay, int64_t projects_first = INT64_MAX);
+  // Of these workloads alone, which must outlive it; the order among projects is any.
+  ServingOrder(Overlay& overlay, const WaitQueues& only) : overlay_(&overlay), only_(&only) {}
   ServingOrder(const ServingOrder&) = delete;
   ServingOrder& operator=(const ServingOrder&) = delete;
 
@@ -109,6 +111,7 @@ class ServingOrder {
     std::vector<Holding> next{};             // what its head asks for; part of the standing
   };
   enum class Why { kHolds, kHead };
+  const WaitQueues& queues() const { return only_ != nullptr ? *only_ : overlay_->index().waiting(); }
   Branch& branch_of(const TreePath& path, size_t level);
   const WaitKey* head_of(const Branch& branch) const;
   void add(const TreeName& project);
@@ -116,7 +119,8 @@ class ServingOrder {
   void climb(const TreeName& project, Why why);
 
   Overlay* overlay_;
-  FairShares fair_;
+  const WaitQueues* only_ = nullptr;
+  FairShares fair_{};
   std::map<TreeName, std::unique_ptr<Branch>> branches_;
   Branch* root_ = nullptr;
   TreeName added_{};  // up to here

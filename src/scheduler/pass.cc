@@ -51,7 +51,7 @@ void Pass::put_in_order() {
 }
 
 void Pass::serve_all() {
-  while (memory_.is_ordered && !is_spent()) {
+  while (memory_.is_ordered && !is_spent() && !memory_.needs_everybody) {
     std::optional<WorkloadId> next = memory_.order.next();
     if (!next) return;
     serve(*next);
@@ -61,8 +61,7 @@ void Pass::serve_all() {
 
 // A workload that was evicted waits until the one that it was evicted for has had its turn.
 bool Pass::must_wait_for(const Workload& evictor) const {
-  return evictor.state == WorkloadState::kWaiting && evictor.eligible_from <= view_.now &&
-         !memory_.served.contains(evictor.id);
+  return evictor.state == WorkloadState::kWaiting && evictor.eligible_from <= view_.now && memory_.comes_later(evictor);
 }
 
 void Pass::serve(WorkloadId id) {
@@ -86,16 +85,37 @@ void Pass::serve_one(const Workload& workload) {
   const TreeName& project = workload.spec.project;
   Applicant applicant{workload.spec, overlay_.path(project), workload.id};
   bool has_claim = overlay_.claim_of(workload.id) != nullptr;
-  auto known = memory_.refused.find(workload);
-  if (!has_claim && known != memory_.refused.end()) return wait(workload, known->second);
+  auto known = memory_.refused.by_kind.find(workload);
+  if (!has_claim && known != memory_.refused.by_kind.end()) return refuse(workload, known->second);
   if (start(applicant)) {
-    if (has_claim) memory_.refused.clear();  // what it had claimed elsewhere is free
+    note_start(workload);
+    if (has_claim) note_claim_used();
     return memory_.order.refresh(project);
   }
-  if (has_claim || evict(applicant)) return wait(workload, {ReasonCode::kNoCapacity});
-  std::vector<ReasonCode> reasons = blockers(applicant, workload);
-  memory_.refused.emplace(view_.state.workloads.at(workload.id), reasons);
-  wait(workload, std::move(reasons));
+  if (has_claim || evict(applicant)) {
+    memory_.needs_everybody |= !has_claim && is_one_of_several();
+    return refuse(workload, {.reasons = {ReasonCode::kNoCapacity}});
+  }
+  bool lasts = !may_outrank_anybody(view_.index, workload.spec);
+  Refusals::Refusal refusal{.reasons = blockers(applicant, workload), .lasts = lasts};
+  memory_.refused.by_kind.emplace(view_.state.workloads.at(workload.id), refusal);
+  refuse(workload, std::move(refusal));
+}
+
+// Whether others of another project could be served before, were everybody looked at.
+bool Pass::is_one_of_several() const { return memory_.only && memory_.only->size() > 1; }
+
+// What it had claimed elsewhere is free.
+void Pass::note_claim_used() {
+  memory_.refused.by_kind.clear();
+  memory_.needs_everybody |= memory_.only.has_value();
+}
+
+void Pass::note_start(const Workload& workload) {
+  if (!memory_.only) return;
+  auto first = memory_.refused.first.find(workload.spec.project);
+  bool was_first = first != memory_.refused.first.end() && first->second.id == workload.id;
+  memory_.needs_everybody |= was_first || is_one_of_several();
 }
 
 std::vector<ReasonCode> Pass::blockers(const Applicant& applicant, const Workload& workload) {
@@ -150,9 +170,17 @@ UnitStock& Pass::stock() {
   return *stock_;
 }
 
+void Pass::refuse(const Workload& workload, Refusals::Refusal refusal) {
+  if (!refusal.lasts) memory_.undecided.push_back(workload.id);
+  wait(workload, std::move(refusal.reasons));
+}
+
 void Pass::wait(const Workload& workload, std::vector<ReasonCode> reasons) {
   // Served in order, so whoever of the project was left waiting before is ahead.
-  bool behind = !memory_.waits_before.insert(workload.spec.project).second;
+  WaitKey key = wait_key(workload);
+  const WaitKey& first = memory_.refused.first.emplace(workload.spec.project, key).first->second;
+  bool behind = first.id != workload.id;
+  memory_.needs_everybody |= memory_.only && is_served_before(key, first, view_.now);
   if (behind) reasons.insert(std::ranges::upper_bound(reasons, ReasonCode::kBehind), ReasonCode::kBehind);
   plan_.waits.push_back({workload.id, std::move(reasons)});
 }

@@ -26,6 +26,10 @@ class Pass {
   bool evict(const Applicant& applicant);
   std::vector<ReasonCode> blockers(const Applicant& applicant, const Workload& workload);
   void adopt(const Eviction& eviction);
+  bool is_one_of_several() const;
+  void note_start(const Workload& workload);
+  void note_claim_used();
+  void refuse(const Workload& workload, Refusals::Refusal refusal);
   void wait(const Workload& workload, std::vector<ReasonCode> reasons);
   void grow();
   UnitStock& stock();

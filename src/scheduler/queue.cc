@@ -7,8 +7,6 @@ namespace moulin {
 
 namespace {
 
-int64_t hour_of(Instant at) { return at.us / hours(1).us; }
-
 Origins origin_of(const Workload& workload) {
   if (workload.attempts.empty()) return Origins::kFresh;
   switch (workload.attempts.back().outcome) {
@@ -24,6 +22,8 @@ Origins origin_of(const Workload& workload) {
 }
 
 }  // namespace
+
+int64_t hour_of(Instant at) { return at.us / hours(1).us; }
 
 WaitKey wait_key(const Workload& workload) {
   return {.priority_class = workload.spec.priority_class,

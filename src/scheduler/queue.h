@@ -16,6 +16,8 @@ inline constexpr int64_t kPriorityTop = 1000;  // of a class; the highest one ma
 
 enum class Origins { kResumed, kFresh };  // resumed workloads come first
 
+int64_t hour_of(Instant at);
+
 // Place of a waiting workload; the smallest is served first.
 struct WaitKey {
   Class priority_class = Class::kTraining;

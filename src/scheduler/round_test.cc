@@ -45,6 +45,33 @@ Done finish_all(Cluster& cluster, Round& round) {
 }
 std::vector<StartItem> finish(Cluster& cluster, Round& round) { return finish_all(cluster, round).starts; }
 
+// A round that is done, with nobody who may have somebody leave for it.
+struct Settled {
+  Cluster cluster{};
+  Round round{};
+  Settled() {
+    cluster.project("lab");
+    cluster.node({.name = "n1", .gpus = 4});
+    cluster.running({.devices = 2});
+    for (int i = 0; i < 20; ++i) cluster.submit({.project = i % 2 == 0 ? "lab" : "default", .devices = 4});
+    CHECK(slice().workloads_examined == 20);
+  }
+  PassCounts slice() {
+    last = round.slice(cluster.view(), {});
+    apply(cluster, round, last);
+    return last.counts;
+  }
+  WorkloadId join(const testing::JobOptions& job) {
+    WorkloadId id = cluster.submit(job);
+    tell(event::WorkloadSubmitted{.workload = id});
+    return id;
+  }
+  void tell(EventBody body) {
+    round.follow(cluster.state(), {.at = cluster.state().now, .actor = {}, .body = std::move(body)});
+  }
+  Plan last{};
+};
+
 }  // namespace
 
 TEST_CASE("a round in slices starts what one pass starts") {
@@ -132,6 +159,59 @@ TEST_CASE("more projects than one slice puts in order are all served, those that
     complete = plan.complete;
   }
   CHECK(starts.size() == 52);
+}
+
+TEST_CASE("when nothing was freed, a round looks only at those that joined") {
+  Settled settled;
+  CHECK(settled.slice().workloads_examined == 0);
+  WorkloadId small = settled.join({.devices = 1});
+  CHECK(settled.slice().workloads_examined == 1);
+  REQUIRE(settled.last.starts.size() == 1);
+  CHECK(settled.last.starts.front().workload == small);
+  CHECK(settled.slice().workloads_examined == 20);  // there is less room: they may wait for another reason
+  settled.join({.devices = 3});
+  settled.tell(event::CheckpointWritten{.key = {.workload = small, .attempt = {1}, .replica = {}}});
+  CHECK(settled.slice().workloads_examined == 1);
+  CHECK(settled.last.waits.front().reasons.back() == ReasonCode::kBehind);
+}
+
+TEST_CASE("when something was freed, or an hour has passed, a round looks at everybody") {
+  Settled settled;
+  WorkloadId running = settled.join({.devices = 2});
+  settled.slice();
+  settled.slice();
+  settled.cluster.end(running, Outcome::kSucceeded, WorkloadState::kSucceeded);
+  settled.tell(event::AttemptEnded{.workload = running});
+  CHECK(settled.slice().workloads_examined == 20);
+  CHECK(settled.slice().workloads_examined == 0);
+  settled.cluster.wait(hours(1));
+  CHECK(settled.slice().workloads_examined == 20);
+}
+
+TEST_CASE("where several could start, the order is that of everybody") {
+  Settled settled;
+  settled.join({.devices = 1});
+  settled.join({.project = "lab", .devices = 1});
+  CHECK(settled.slice().workloads_examined == 22);
+  CHECK(settled.last.starts.size() == 2);
+}
+
+TEST_CASE("who joins before those that wait changes what they wait for") {
+  Settled settled;
+  settled.join({.devices = 4, .priority = 5});
+  settled.slice();
+  auto behind = std::ranges::count_if(settled.last.waits,
+                                      [](const WaitItem& item) { return item.reasons.back() == ReasonCode::kBehind; });
+  CHECK(settled.last.waits.size() == 21);
+  CHECK(behind == 19);
+}
+
+TEST_CASE("who may have somebody leave for it is looked at again and again") {
+  Settled settled;
+  settled.cluster.running({.priority_class = Class::kBatch, .devices = 1});
+  settled.round.forget();
+  settled.slice();
+  CHECK(settled.slice().workloads_examined == 20);
 }
 
 }  // namespace moulin

@@ -64,8 +64,30 @@ bool Simulation::tick() {
   return violation_.empty();
 }
 
+// A round that looks only at some decides what a look at everybody would.
+Violation Simulation::check_plan(const Plan& plan) const {
+  Plan whole = make_plan(core_.view(now_), budget_);
+  if (!plan.complete || !whole.complete) return {};
+  if (plan.starts != whole.starts || plan.evictions != whole.evictions || plan.claims != whole.claims)
+    return "a round decides otherwise than a look at everybody";
+  bool all_stay = plan.starts.empty() && plan.evictions.empty();
+  std::map<WorkloadId, std::vector<ReasonCode>> waits;
+  for (const WaitItem& item : plan.waits) waits[item.workload] = item.reasons;
+  for (const WaitItem& item : whole.waits) {
+    auto found = waits.find(item.workload);
+    const auto& reasons = found != waits.end() ? found->second : core_.state().workload(item.workload)->waiting_for;
+    if ((all_stay || found != waits.end()) && reasons != item.reasons)
+      return fmt::format("{} waits for other reasons than a look at everybody gives", to_text(item.workload));
+  }
+  return {};
+}
+
 bool Simulation::pass() {
+  bool whole_round = !round_.is_under_way();
   Plan plan = round_.slice(core_.view(now_), budget_);
+  if (whole_round) {
+    if (Violation violation = check_plan(plan)) wrong(*violation);
+  }
   auto identity = [&](const StartItem& item) {
     int64_t attempt = core_.state().workload(item.workload)->attempt_count + 1;
     return command::AttemptIdentity{.token = fmt::format("{}.{}", to_text(item.workload), attempt),

@@ -70,6 +70,7 @@ class Simulation {
   void wrong(std::string what);
   bool deliver();
   bool tick();
+  Violation check_plan(const Plan& plan) const;
 
   Core core_;
   Instant now_{};

@@ -37,7 +37,7 @@ testing::Cluster crowded() {
   testing::Cluster cluster;
   for (int64_t i = 0; i < kDepartments; ++i) cluster.department(fmt::format("department-{}", i));
   for (int64_t i = 0; i < kProjects; ++i) {
-    cluster.project(project(i), {{testing::gpu_key(), {.guaranteed = 2'000}}},
+    cluster.project(project(i), {{testing::gpu_key(), {.guaranteed = 8'000}}},
                     fmt::format("department-{}", i % kDepartments));
   }
   bench::add_nodes(cluster, kNodes);

@@ -39,7 +39,10 @@ PoolName home_pool(const NodeMakes& makes, const WorkloadSpec& spec) {
 }
 
 std::vector<Holding> asked(const NodeMakes& makes, const WorkloadSpec& spec) {
-  PoolName pool = home_pool(makes, spec);
+  return asked_in(makes, spec, home_pool(makes, spec));
+}
+
+std::vector<Holding> asked_in(const NodeMakes& makes, const WorkloadSpec& spec, const PoolName& pool) {
   std::vector<Holding> holdings;
   auto add = [&](Resource resource, int64_t each) {
     if (each > 0) holdings.push_back({{pool, resource, {}}, each * spec.replicas.min});

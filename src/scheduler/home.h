@@ -24,8 +24,11 @@ using NodeMakes = CowMap<NodeMake, int64_t>;
 // pool if it has nodes, else the first that has.
 PoolName home_pool(const NodeMakes& makes, const WorkloadSpec& spec);
 
-// What the minimum of replicas asks for in the home pool, at the largest share that it
-// can take there.
+// What the minimum of replicas asks for in one pool, at the largest share that it can take
+// there.
+std::vector<Holding> asked_in(const NodeMakes& makes, const WorkloadSpec& spec, const PoolName& pool);
+
+// The same in its home pool.
 std::vector<Holding> asked(const NodeMakes& makes, const WorkloadSpec& spec);
 
 }  // namespace moulin

@@ -9,7 +9,9 @@
 // The view and the paths of all accounts must outlive it. For one thread.
 #pragma once
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -51,6 +53,10 @@ class Overlay {
   int64_t touched() const { return touched_; }
   void touch(int64_t more) { touched_ += more; }
 
+  // From that instant on somebody is protected no more; the earliest that was told.
+  void protected_until(Instant at) { look_again_ = std::min(look_again_.value_or(at), at); }
+  std::optional<Instant> look_again() const { return look_again_; }
+
  private:
   struct Change {
     Amounts::Sign sign;
@@ -66,6 +72,7 @@ class Overlay {
   std::set<WorkloadId> released_;  // owners of claims that were let go
   std::map<TreeName, TreePath> paths_;
   int64_t touched_ = 0;
+  std::optional<Instant> look_again_{};
 };
 
 }  // namespace moulin

@@ -96,8 +96,7 @@ void Pass::serve_one(const Workload& workload) {
     memory_.needs_everybody |= !has_claim && is_one_of_several();
     return refuse(workload, {.reasons = {ReasonCode::kNoCapacity}});
   }
-  bool lasts = !may_outrank_anybody(view_.index, workload.spec);
-  Refusals::Refusal refusal{.reasons = blockers(applicant, workload), .lasts = lasts};
+  Refusals::Refusal refusal{.reasons = blockers(applicant, workload), .lasts = !may_evict_};
   memory_.refused.by_kind.emplace(view_.state.workloads.at(workload.id), refusal);
   refuse(workload, std::move(refusal));
 }
@@ -138,7 +137,10 @@ bool Pass::start(const Applicant& applicant) {
 }
 
 bool Pass::evict(const Applicant& applicant) {
-  if (!may_outrank_anybody(view_.index, applicant.spec)) return too_disruptive_ = false;
+  too_disruptive_ = false;
+  ReclaimRights rights(overlay_, applicant);
+  may_evict_ = may_evict_anybody(view_.index, applicant, rights, stock().lines());
+  if (!may_evict_) return false;
   EvictionSearch search(overlay_, applicant, stock());
   ++plan_.counts.evictions_tried;
   std::optional<Eviction> eviction = search.run();

@@ -42,7 +42,8 @@ class Pass {
   RoundMemory& memory_;
   Plan plan_;
   std::optional<UnitStock> stock_;  // made when first asked for
-  bool too_disruptive_ = false;     // the last search for evictions
+  bool may_evict_ = false;          // the last that asked for evictions has a cause
+  bool too_disruptive_ = false;     // its search
 };
 
 }  // namespace moulin

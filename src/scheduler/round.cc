@@ -111,6 +111,7 @@ Plan Round::slice_once(const View& view, const PassBudget& budget) {
   if (begins) pass.drain();
   pass.put_in_order();
   Plan plan = pass.run();
+  look_again_ = overlay.look_again();
   if (memory_->needs_everybody) return plan;
   // What is planned may yet be refused.
   auto changed = [&](WorkloadId id) { memory_->changed.insert(view.state.workload(id)->spec.project); };

@@ -72,6 +72,8 @@ class Round {
   // Goes on where the last slice ended; begins anew after a complete one. Complete: everybody
   // was looked at, and nothing has happened since the round began that one of them waits for.
   Plan slice(const View& view, const PassBudget& budget);
+  // When time alone may let somebody start whom the last slice looked at; absent: no such time is known.
+  std::optional<Instant> look_again() const { return look_again_; }
   // Whether the next slice goes on with a round, or begins one.
   bool is_under_way() const { return memory_ != nullptr; }
 
@@ -89,7 +91,8 @@ class Round {
   std::unique_ptr<RoundMemory> memory_;  // of a round that has begun
   std::optional<WaitQueues> next_;       // whom the next round looks at; absent: everybody
   Refusals refused_;                     // by the last round; good while `next_` is not absent
-  Instant everybody_at_{};               // when a round that looks at everybody last began
+  std::optional<Instant> look_again_{};
+  Instant everybody_at_{};  // when a round that looks at everybody last began
 };
 
 }  // namespace moulin

@@ -124,6 +124,10 @@ ReactorTurn Reactor::judge_next(ReactorTurn turn) {
   Batch batch;
   for (QueuedCommand& item : taken) judge(std::move(item), batch);
   worked = tick(batch) || worked;
+  if (look_again_ && *look_again_ <= now()) {
+    look_again_.reset();
+    pass_wanted_ = true;
+  }
   if (pass_wanted_ && world_.clock.now() >= pass_from_) {
     pass(batch);
     worked = true;
@@ -131,6 +135,7 @@ ReactorTurn Reactor::judge_next(ReactorTurn turn) {
   if (!batch.empty()) hand_over(std::move(batch));
   turn.then = worked ? ReactorTurn::Then::kAgain : ReactorTurn::Then::kWait;
   turn.until = core_.agenda().next();
+  if (look_again_) turn.until = std::min(turn.until.value_or(*look_again_), *look_again_);
   if (pass_wanted_) turn.until = std::min(turn.until.value_or(pass_from_), pass_from_);
   return turn;
 }
@@ -177,6 +182,7 @@ void Reactor::pass(Batch& batch) {
   pass_wanted_ = false;
   Instant begun = world_.clock.now();
   Plan plan = round_.slice(core_.view(now()), options_.pass);
+  if (auto again = round_.look_again()) look_again_ = std::min(look_again_.value_or(*again), *again);
   command::EndPass end{.seen = plan.seen, .starts = 0, .evictions = 0, .dropped = 0, .waits = std::move(plan.waits)};
   for (Command& command : commands_of(plan, now(), world_.identity_for)) {
     bool is_start = std::holds_alternative<command::Start>(command.body);

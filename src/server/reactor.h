@@ -152,7 +152,8 @@ class Reactor {
   Core core_;
   Publisher publisher_;
   bool pass_wanted_ = true;
-  Instant pass_from_{};  // no pass before
+  Instant pass_from_{};                  // no pass before
+  std::optional<Instant> look_again_{};  // a pass then, whatever happens
   Round round_;
 
   std::shared_ptr<Batch> offered_;  // judged, and the committer had no place for it

@@ -291,6 +291,27 @@ TEST_CASE("a failed workload starts again after its back-off and not before") {
   CHECK(test.state_of(id) == WorkloadState::kFailed);
 }
 
+TEST_CASE("who waits for a minimum runtime of another is looked at when it is over, though nothing happens then") {
+  TestReactor test;
+  WorkloadSpec young = TestCluster::make_spec("young");
+  young.resources.gpu.count = std::ssize(TestCluster::make_node("n1").gpus);
+  young.min_runtime = minutes(5);
+  WorkloadSpec urgent = young;
+  urgent.name = "urgent";
+  urgent.priority = 5;
+  WorkloadId first = test.submit(young);
+  test.engine.report_started(test.engine.await_starts(1)[0]);
+  test.settle();
+  test.submit(urgent);
+  test.settle();
+  test.clock.advance(minutes(4));
+  test.settle();
+  CHECK(test.state_of(first) == WorkloadState::kRunning);
+  test.clock.advance(minutes(1));
+  test.settle();
+  CHECK(test.engine.await_ends(1)[0].key.workload == first);
+}
+
 TEST_CASE("a report of the first attempt does not touch the second") {
   TestReactor test;
   WorkloadSpec spec = TestCluster::make_spec("w1");

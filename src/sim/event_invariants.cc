@@ -5,6 +5,7 @@
 #include <array>
 
 #include "sim/invariants.h"
+#include "sim/reclaim_invariant.h"
 #include "sim/usage_counter.h"
 
 namespace moulin {
@@ -232,7 +233,7 @@ Violation check_cause(const State& before, WorkloadId victim_id, Cause cause, Wo
           winner->spec.project != victim.spec.project || winner->spec.priority <= victim.spec.priority)
         return fmt::format("{} is evicted by no higher priority", name_of(before, victim_id));
       return {};
-    case Cause::kGuaranteeReclaim:
+    case Cause::kGuaranteeReclaim: return check_reclaim(before, victim, winner);
     case Cause::kFairShareReclaim:
     case Cause::kMove:
     case Cause::kIdle:

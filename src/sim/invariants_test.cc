@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "sim/reclaim_invariant.h"
+
 namespace moulin {
 
 namespace {
@@ -188,6 +190,33 @@ TEST_CASE("each event that must not happen is seen") {
       complains_of(start_of(broken.workload(1)), "of a guarantee of 0");
     }
   }
+}
+
+TEST_CASE("what is taken back is counted again") {
+  Broken broken;
+  Workload& victim = broken.workload(1);
+  victim.spec.project = TreeName("victims");
+  Workload winner = victim;
+  winner.id = {7};
+  winner.spec.project = TreeName("winners");
+  auto guarantees = [&](int64_t of_victims, int64_t of_winners) {
+    for (auto [name, guaranteed] : {std::pair{"victims", of_victims}, std::pair{"winners", of_winners}}) {
+      TreeNode node{.name = TreeName(name), .kind = TreeKind::kProject, .parent = kRootTree, .quotas = {}};
+      node.quotas[QuotaKey{}].guaranteed = guaranteed;
+      broken.state.tree.set(node.name, Cow<TreeNode>(node));
+    }
+  };
+  auto said = [&](const Workload* for_whom) { return check_reclaim(broken.state, victim, for_whom).value_or("well"); };
+  guarantees(500, 600);
+  CHECK(said(&winner) == "well");
+  CHECK(said(nullptr).find("for nobody of another project") != std::string::npos);
+  CHECK(said(&victim).find("for nobody of another project") != std::string::npos);
+  guarantees(600, 600);
+  CHECK(said(&winner).find("from inside the guarantee of victims") != std::string::npos);
+  guarantees(500, 599);
+  CHECK(said(&winner).find("takes back more than the guarantee of winners") != std::string::npos);
+  victim.spec.priority_class = Class::kProduction;
+  CHECK(said(&winner).find("production") != std::string::npos);
 }
 
 }  // namespace moulin

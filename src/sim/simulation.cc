@@ -83,11 +83,13 @@ Violation Simulation::check_plan(const Plan& plan) const {
 }
 
 bool Simulation::pass() {
+  look_again_.reset();
   bool whole_round = !round_.is_under_way();
   Plan plan = round_.slice(core_.view(now_), budget_);
   if (whole_round) {
     if (Violation violation = check_plan(plan)) wrong(*violation);
   }
+  look_again_ = round_.look_again();
   auto identity = [&](const StartItem& item) {
     int64_t attempt = core_.state().workload(item.workload)->attempt_count + 1;
     return command::AttemptIdentity{.token = fmt::format("{}.{}", to_text(item.workload), attempt),
@@ -129,9 +131,11 @@ void Simulation::advance(Duration duration) {
     Instant next = end;
     if (std::optional<Instant> report = engine_.next()) next = std::min(next, std::max(now_, *report));
     if (std::optional<Instant> due = core_.agenda().next()) next = std::min(next, std::max(now_, *due));
+    if (look_again_) next = std::min(next, std::max(now_, *look_again_));
     if (next == now_ && now_ == end) break;
     now_ = next;
-    if (now_ == end) passed_ = {};  // time alone may let something start
+    // Time alone may let something start.
+    if (now_ == end || (look_again_ && *look_again_ <= now_)) passed_ = {};
   }
   settle();
 }

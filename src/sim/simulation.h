@@ -81,6 +81,7 @@ class Simulation {
   std::vector<Event> journal_;
   std::string violation_;
   Sequence passed_{};  // the state that the last pass left
+  std::optional<Instant> look_again_{};
   uint64_t ids_ = 0;
   int32_t port_ = 20'000;
 };

@@ -1,8 +1,10 @@
 #include "scheduler/eviction/causes.h"
 
+#include <algorithm>
+
+#include "scheduler/eviction/guarantee_reclaim.h"
 #include "scheduler/eviction/higher_class.h"
 #include "scheduler/eviction/higher_priority.h"
-#include "scheduler/limits.h"
 
 namespace moulin {
 
@@ -25,38 +27,23 @@ bool any_lower_class(const Index& index, Class priority_class) {
 
 }  // namespace
 
-const GuaranteeLine& GuaranteeLines::of(const TreeName& project) {
-  auto found = lines_.find(project);
-  if (found != lines_.end()) return found->second;
-  return lines_.emplace(project, GuaranteeLine(overlay_, path_to_root(overlay_.state(), project), departures_))
-      .first->second;
-}
-
-bool GuaranteeLines::is_above(const Workload& victim, const Departures& gone) {
-  const TreeName& project = victim.spec.project;
-  QuotaKey key = measured_in(overlay_, victim);
-  auto [inside, is_new] = all_inside_.try_emplace({project, key}, false);
-  if (is_new) {
-    TreePath path = path_to_root(overlay_.state(), project);
-    int64_t held = overlay_.index().room().amount(project, key).held;
-    inside->second = held <= guaranteed(overlay_.state(), overlay_.index(), path, 0, key);
-  }
-  return !inside->second && of(project).is_above(victim.id, gone);
-}
-
-void GuaranteeLines::depart(const TreeName& project, const ReplicaRef& ref) {
-  auto found = lines_.find(project);
-  if (found != lines_.end()) found->second.depart(ref);
-}
-
-Judgement judge_eviction(const Applicant& applicant, const Workload& victim, const IsAbove& is_above_line,
+Judgement judge_eviction(const Applicant& applicant, const ReclaimRights& rights, const Candidate& victim,
                          Instant now) {
-  Judgement by_class = judge_higher_class(applicant, victim, is_above_line);
-  return by_class.protection == Protection::kRank ? judge_higher_priority(applicant, victim, now) : by_class;
+  Judgement judgement = judge_higher_class(applicant, victim);
+  if (judgement.protection == Protection::kRank) judgement = judge_higher_priority(applicant, victim.workload, now);
+  if (judgement.protection == Protection::kRank) judgement = judge_guarantee_reclaim(applicant, rights, victim, now);
+  return judgement;
 }
 
 bool may_outrank_anybody(const Index& index, const WorkloadSpec& spec) {
   return any_lower_class(index, spec.priority_class) || any_lower_priority(index, spec);
+}
+
+bool may_evict_anybody(const Index& index, const Applicant& applicant, const ReclaimRights& rights,
+                       GuaranteeLines& lines) {
+  if (may_outrank_anybody(index, applicant.spec)) return true;
+  return std::ranges::any_of(rights.rivals(),
+                             [&](const auto& rival) { return lines.may_any_be_above(rival.first, rival.second); });
 }
 
 }  // namespace moulin

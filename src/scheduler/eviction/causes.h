@@ -2,10 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <map>
 
 #include "scheduler/applicant.h"
-#include "scheduler/eviction/guarantee_line.h"
+#include "scheduler/eviction/guarantee_lines.h"
 
 namespace moulin {
 
@@ -13,43 +12,37 @@ namespace moulin {
 enum class Protection {
   kNone,        // nothing: it may be evicted
   kProduction,  // production is never preempted
-  kRank,        // neither a lower class nor, in the same project, a lower priority
-  kGuarantee,   // inside the guarantee of its project
-  kMinRuntime,  // has not run long enough for an eviction by priority
+  kRank,        // no cause at all: neither a lower class or priority, nor anything to take back
+  kGuarantee,   // inside the guarantee of its project, or of a department
+  kMinRuntime,  // has not run long enough for an eviction by priority, or to be taken back
 };
 
 struct Judgement {
   Cause cause = Cause::kNone;  // not kNone when the protection is kNone
   Protection protection = Protection::kRank;
+  TreeName guarded_by{};  // whose guarantee, when that protects it
 };
 
-// The guarantee lines of the projects that were asked about.
-class GuaranteeLines {
- public:
-  GuaranteeLines(const Overlay& overlay, const Departures& departures) : overlay_(overlay), departures_(departures) {}
-  const GuaranteeLine& of(const TreeName& project);
-  // Whether some of the victim, which stays, is above the line of its project. Quick where
-  // the whole project is inside its guarantee.
-  bool is_above(const Workload& victim, const Departures& gone);
-  // One of that project was asked to leave; it is among the departures from now on.
-  void depart(const TreeName& project, const ReplicaRef& ref);
+// Whether some of a workload is above the guarantee line of its project or of a department.
+// Asked only where the answer matters, because it may take a while.
+using IsAbove = std::function<bool(const Workload&, const TreeName& at)>;
 
- private:
-  const Overlay& overlay_;
-  const Departures& departures_;
-  std::map<TreeName, GuaranteeLine> lines_;
-  std::map<std::pair<TreeName, QuotaKey>, bool> all_inside_;  // as the state has it
+// A live workload that stays, and what is asked about it.
+struct Candidate {
+  const Workload& workload;
+  GuaranteeLines& lines;
+  const IsAbove& is_above;
 };
 
-// Whether some of a workload is above the guarantee line of its project. Asked only where
-// the answer matters, because it may take a while.
-using IsAbove = std::function<bool(const Workload&)>;
-
-// `victim` is live and stays.
-Judgement judge_eviction(const Applicant& applicant, const Workload& victim, const IsAbove& is_above_line, Instant now);
+class ReclaimRights;
+Judgement judge_eviction(const Applicant& applicant, const ReclaimRights& rights, const Candidate& victim, Instant now);
 
 // False: nobody who lives has a lower class, or, in the same project and class, a lower
 // priority. A quick answer from the index.
 bool may_outrank_anybody(const Index& index, const WorkloadSpec& spec);
+
+// False: the applicant has no cause to evict anybody. Quick, and never a false "no".
+bool may_evict_anybody(const Index& index, const Applicant& applicant, const ReclaimRights& rights,
+                       GuaranteeLines& lines);
 
 }  // namespace moulin

@@ -62,7 +62,7 @@ TEST_CASE("nobody takes what is claimed") {
 
 TEST_CASE("a higher priority evicts inside its project and class, after min_runtime") {
   Cluster cluster;
-  cluster.project("other");
+  cluster.project("other", {{testing::gpu_key(), {.guaranteed = 1000}}});
   cluster.node({.name = "n1", .gpus = 2});
   WorkloadSpec protected_spec = testing::job({.devices = 1, .priority = 1});
   protected_spec.min_runtime = minutes(10);

@@ -1,5 +1,7 @@
 #include "scheduler/eviction/guarantee_line.h"
 
+#include <algorithm>
+
 #include "scheduler/limits.h"
 
 namespace moulin {
@@ -13,8 +15,11 @@ QuotaKey key_of(const Overlay& overlay, const Replica& replica) {
           .model = {}};
 }
 
-int64_t amount_of(const Placement& placement, Resource resource) {
-  return resource == Resource::kGpu ? placement.gpu_total().milli : placement.cpu.milli;
+// 0 in another pool.
+int64_t amount_of(const Overlay& overlay, const Placement& placement, const QuotaKey& key) {
+  const NodeRoom* node = overlay.room().node(placement.node);
+  if (node != nullptr && node->pool != key.pool) return 0;
+  return key.resource == Resource::kGpu ? placement.gpu_total().milli : placement.cpu.milli;
 }
 
 }  // namespace
@@ -28,7 +33,6 @@ QuotaKey measured_in(const Overlay& overlay, const Workload& workload) {
 
 GuaranteeLine::GuaranteeLine(const Overlay& overlay, const TreePath& path, const Departures& departures)
     : overlay_(overlay) {
-  std::map<QuotaKey, int64_t> totals;
   const Cow<KeySet<HoldKey>>* live = overlay.index().live().find(path.front()->name);
   if (live == nullptr) return;
   for (const auto& [hold, member] : **live) {
@@ -40,25 +44,53 @@ GuaranteeLine::GuaranteeLine(const Overlay& overlay, const TreePath& path, const
     for (const Replica& replica : workload.attempts.back().replicas) {
       if (!stays(workload, replica, departures)) continue;
       any = true;
-      amount += amount_of(replica.placement, key.resource);
+      amount += amount_of(overlay, replica.placement, key);
     }
-    if (!any) continue;
-    int64_t& total = totals[key];
-    total += amount;
-    entries_[hold.id] = {.key = key, .up_to = total, .place = entries_.size()};
-    if (!guaranteed_.contains(key)) guaranteed_[key] = guaranteed(overlay.state(), overlay.index(), path, 0, key);
+    if (any) add(path, hold.id, {.key = key, .amount = amount});
   }
+}
+
+GuaranteeLine::GuaranteeLine(const Overlay& overlay, const TreePath& path,
+                             const std::vector<const GuaranteeLine*>& below)
+    : overlay_(overlay) {
+  struct Place {
+    bool beyond = false;  // the line of the child
+    HoldKey hold{};
+    const Entry* entry = nullptr;
+    auto operator<=>(const Place&) const = default;
+  };
+  std::vector<Place> order;
+  for (const GuaranteeLine* line : below) {
+    for (const auto& [id, entry] : line->entries_)
+      order.push_back({line->is_above(id, {}), hold_key(*overlay.state().workload(id)), &entry});
+  }
+  std::ranges::sort(order);
+  for (const Place& place : order) add(path, place.hold.id, {.key = place.entry->key, .amount = place.entry->amount});
+}
+
+void GuaranteeLine::add(const TreePath& path, WorkloadId id, Entry entry) {
+  int64_t& total = totals_[entry.key];
+  total += entry.amount;
+  entry.up_to = total;
+  entry.place = entries_.size();
+  entries_[id] = entry;
+  if (!guaranteed_.contains(entry.key))
+    guaranteed_[entry.key] = guaranteed(overlay_.state(), overlay_.index(), path, 0, entry.key);
 }
 
 int64_t GuaranteeLine::amount_before(const ReplicaRef& ref, const Entry& entry) const {
   auto other = entries_.find(ref.workload);
   if (other == entries_.end() || other->second.key != entry.key || other->second.place > entry.place) return 0;
   const Attempt& attempt = overlay_.state().workload(ref.workload)->attempts.back();
-  return amount_of(attempt.replica(ref.replica)->placement, entry.key.resource);
+  return amount_of(overlay_, attempt.replica(ref.replica)->placement, entry.key);
 }
 
 void GuaranteeLine::depart(const ReplicaRef& ref) {
+  auto own = entries_.find(ref.workload);
+  if (own == entries_.end()) return;
+  int64_t amount = amount_before(ref, own->second);
   for (auto& [id, entry] : entries_) entry.up_to -= amount_before(ref, entry);
+  own->second.amount -= amount;
 }
 
 GuaranteeLine::Position GuaranteeLine::position(WorkloadId workload, const Departures& gone) const {

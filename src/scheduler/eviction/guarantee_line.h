@@ -1,9 +1,10 @@
-// What a project holds above its guarantee.
+// What a project or department holds above its guarantee.
 //
 // A guarantee protects an amount, not workloads by name: it is filled by production,
-// class, priority and age, in this order. What lies above the line may be taken by others;
-// a workload that crosses the line may be taken whole. Workloads with GPUs are measured
-// in GPU, others in CPU, in the pool in which they run.
+// class, priority and age, in this order; that of a department first by what is inside the
+// guarantees below it. What lies above the line may be taken by others; a workload that
+// crosses the line may be taken whole. Workloads with GPUs are measured in GPU, others in
+// CPU, in the pool in which they run.
 #pragma once
 
 #include <map>
@@ -19,6 +20,8 @@ class GuaranteeLine {
  public:
   // Of the project whose path it is; what leaves is not counted. The overlay must outlive it.
   GuaranteeLine(const Overlay& overlay, const TreePath& path, const Departures& departures);
+  // Of a department, over the lines of its children.
+  GuaranteeLine(const Overlay& overlay, const TreePath& path, const std::vector<const GuaranteeLine*>& below);
 
   // This replica, which was counted, was asked to leave.
   void depart(const ReplicaRef& ref);
@@ -38,14 +41,17 @@ class GuaranteeLine {
  private:
   struct Entry {
     QuotaKey key{};
+    int64_t amount = 0;
     int64_t up_to = 0;  // held by it and those before it
     size_t place = 0;   // in the order
   };
+  void add(const TreePath& path, WorkloadId id, Entry entry);
   // What the replica holds of the key, when it stands at or before that place; else 0.
   int64_t amount_before(const ReplicaRef& ref, const Entry& entry) const;
 
   const Overlay& overlay_;
   std::map<WorkloadId, Entry> entries_;
+  std::map<QuotaKey, int64_t> totals_;
   std::map<QuotaKey, int64_t> guaranteed_;
 };
 

@@ -1,5 +1,7 @@
 #include "scheduler/eviction/higher_priority.h"
 
+#include "scheduler/eviction/min_runtime.h"
+
 namespace moulin {
 
 Judgement judge_higher_priority(const Applicant& applicant, const Workload& victim, Instant now) {
@@ -8,9 +10,7 @@ Judgement judge_higher_priority(const Applicant& applicant, const Workload& vict
   if (theirs.priority_class == Class::kProduction) return {.protection = Protection::kProduction};
   bool alike = ours.project == theirs.project && ours.priority_class == theirs.priority_class;
   if (!alike || theirs.priority >= ours.priority) return {.protection = Protection::kRank};
-  Instant since = victim.attempts.back().running_since;
-  Duration ran = since == Instant{} ? Duration{} : now - since;
-  if (ran < theirs.min_runtime) return {.protection = Protection::kMinRuntime};
+  if (!has_had_min_runtime(victim, now)) return {.protection = Protection::kMinRuntime};
   return {.cause = Cause::kHigherPriority, .protection = Protection::kNone};
 }
 

@@ -1,6 +1,8 @@
 // Small random clusters: what a pass evicts is compared with trying everything.
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "scheduler/exhaustive.h"
 #include "scheduler/random_case.h"
 
@@ -104,6 +106,88 @@ TEST_CASE("evictions let their beneficiary start, spare whom they can, and are f
   }
   CHECK(evicting > 30);
   CHECK(waiting > 10);
+}
+
+// Who fills a guarantee before whom.
+bool stands_before(const Workload& a, const Workload& b) {
+  auto rank = [](const Workload& w) { return std::tuple(w.spec.priority_class, -w.spec.priority, w.submitted, w.id); };
+  return rank(a) < rank(b);
+}
+
+int64_t gpu_of(const Workload& workload) {
+  int64_t milli = 0;
+  for (const Replica& replica : workload.attempts.back().replicas) {
+    if (replica.state != ReplicaState::kExited) milli += replica.placement.gpu_total().milli;
+  }
+  return milli;
+}
+
+// Counted workload by workload: where a victim stood in its project when the others that were
+// evicted before it or with it had left.
+int64_t up_to(const State& before, const Plan& plan, const EvictItem& taken) {
+  const Workload& victim = *before.workload(taken.victim);
+  std::set<WorkloadId> gone;
+  bool with_it = false;  // those for one beneficiary follow each other
+  for (const EvictItem& item : plan.evictions) {
+    bool together = item.beneficiary == taken.beneficiary;
+    if (with_it && !together) break;
+    with_it = together;
+    if (item.victim != taken.victim) gone.insert(item.victim);
+  }
+  int64_t total = 0;
+  for (const auto& [id, other] : before.workloads) {
+    bool counts = other->live() != nullptr && other->spec.project == victim.spec.project &&
+                  !stands_before(victim, *other) && !gone.contains(id);
+    if (counts) total += gpu_of(*other);
+  }
+  return total;
+}
+
+TEST_CASE("what is taken back stands above a guarantee, and goes to who stays inside its own") {
+  int taken = 0;
+  for (uint64_t seed = 1; seed <= 600; ++seed) {
+    INFO("seed ", seed);
+    Rng rng(seed);
+    Cluster cluster;
+    cluster.node({.name = "n1", .gpus = 3});
+    cluster.node({.name = "n2", .gpus = 3});
+    std::map<std::string, int64_t> guarantees;
+    for (const char* name : {"a", "b", "c"}) {
+      guarantees[name] = rng.between(0, 3) * 1000;
+      cluster.project(name, {{testing::gpu_key(), {.guaranteed = guarantees[name]}}});
+    }
+    auto job = [&](const char* project) {
+      return testing::JobOptions{.project = project,
+                                 .priority_class = static_cast<Class>(rng.between(1, 3)),
+                                 .devices = rng.between(1, 2),
+                                 .replicas = rng.chance(700) ? 1 : 2,
+                                 .priority = rng.below(2)};
+    };
+    for (int i = 0; i < 5; ++i) {
+      cluster.submit(job(rng.chance(500) ? "a" : "b"));
+      cluster.pass();
+      cluster.leave();
+    }
+    State before = cluster.state();
+    WorkloadId id = cluster.submit(job("c"));
+    Plan plan = make_plan(cluster.view(), {});
+    const WorkloadSpec& spec = cluster.state().workload(id)->spec;
+    bool inside = spec.resources.gpu.count * 1000 * spec.replicas.min <= guarantees["c"];
+    bool any = false;
+    for (const EvictItem& item : plan.evictions) {
+      if (item.beneficiary != id || item.cause != Cause::kGuaranteeReclaim) continue;
+      any = true;
+      const Workload& victim = *before.workload(item.victim);
+      CHECK(inside);
+      CHECK(up_to(before, plan, item) > guarantees[victim.spec.project.text]);
+    }
+    taken += any ? 1 : 0;
+    cluster.apply(plan);
+    cluster.leave();
+    cluster.pass();
+    if (any) CHECK(cluster.is_running(id));
+  }
+  CHECK(taken > 30);
 }
 
 TEST_CASE("passes come to rest: no eviction leads back to an earlier state") {

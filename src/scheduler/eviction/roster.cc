@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "scheduler/eviction/min_runtime.h"
+
 namespace moulin {
 
 Account Roster::account(const Unit& unit, Hold hold) const {
@@ -17,11 +19,15 @@ const std::vector<const Replica*>& Roster::freed(UnitIndex index) const {
 }
 
 Judgement Roster::judge(UnitIndex index, const Departures& gone) const {
-  auto is_above_line = [&](const Workload& victim) {
-    if (gone.empty()) return stock_.is_above_line(index);
-    return stock_.lines().is_above(victim, gone);
+  const Workload& workload = *unit(index).workload;
+  IsAbove is_above = [&](const Workload& victim, const TreeName& at) {
+    if (gone.empty() && at == victim.spec.project) return stock_.is_above_line(index);
+    return stock_.lines().is_above(at, victim, gone);
   };
-  return judge_eviction(applicant_, *unit(index).workload, std::cref(is_above_line), overlay_.now());
+  Judgement judgement = judge_eviction(applicant_, rights_, {workload, stock_.lines(), is_above}, overlay_.now());
+  bool runs = workload.attempts.back().running_since != Instant{};
+  if (judgement.protection == Protection::kMinRuntime && runs) overlay_.protected_until(min_runtime_ends(workload));
+  return judgement;
 }
 
 bool Roster::may_leave(UnitIndex index) const {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "scheduler/applicant.h"
+#include "scheduler/eviction/guarantee_reclaim.h"
 #include "scheduler/eviction/stock.h"
 
 namespace moulin {
@@ -12,7 +13,7 @@ class Roster {
  public:
   // All must outlive it.
   Roster(Overlay& overlay, const Applicant& applicant, UnitStock& stock)
-      : overlay_(overlay), applicant_(applicant), stock_(stock) {}
+      : overlay_(overlay), applicant_(applicant), stock_(stock), rights_(overlay, applicant) {}
 
   // Whether the applicant may take it, and it has not left: leaving already, or a victim by
   // some cause, given who left before.
@@ -26,6 +27,9 @@ class Roster {
   // Takes out again what stay() put back; nobody is asked, because it was right before.
   void leave_again(UnitIndex index);
   void all_stay();
+
+  // What the applicant may take back, as it was when the roster was made.
+  const ReclaimRights& rights() const { return rights_; }
 
   // Those that left, in the order in which they did.
   const std::vector<UnitIndex>& left() const { return left_; }
@@ -53,6 +57,7 @@ class Roster {
   Overlay& overlay_;
   const Applicant& applicant_;
   UnitStock& stock_;
+  const ReclaimRights rights_;
   std::map<UnitIndex, std::vector<const Replica*>> freed_;
   std::vector<UnitIndex> left_;
   Departures gone_;

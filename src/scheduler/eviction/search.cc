@@ -19,8 +19,8 @@ EvictionSearch::EvictionSearch(Overlay& overlay, const Applicant& applicant, Uni
       roster_(overlay, applicant, stock) {}
 
 std::optional<Eviction> EvictionSearch::run() {
-  bool nobody_below = !may_outrank_anybody(overlay_.index(), applicant_.spec);
-  if (nobody_below || lacks_guarantee() || !solve()) {
+  bool no_cause = !may_evict_anybody(overlay_.index(), applicant_, roster_.rights(), stock_.lines());
+  if (no_cause || lacks_guarantee() || !solve()) {
     overlay_.rollback(start_);
     return std::nullopt;
   }
@@ -243,6 +243,7 @@ bool EvictionSearch::is_within_bound() const {
   CpuMilli cpu_ended{};
   for (UnitIndex index : roster_.left()) {
     if (roster_.unit(index).kind == UnitKind::kLeaving) continue;
+    if (roster_.cause(index) == Cause::kGuaranteeReclaim) continue;
     for (const Replica* replica : roster_.freed(index)) {
       gpu_ended += replica->placement.gpu_total();
       cpu_ended += replica->placement.cpu;

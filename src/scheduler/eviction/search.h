@@ -16,7 +16,8 @@
 namespace moulin {
 
 // An eviction may end at most this many times what the applicant asks for, in GPU, or in
-// CPU when it asks for no GPU. Production is not bound.
+// CPU when it asks for no GPU. Production is not bound, and what is taken back for a guarantee
+// does not count.
 inline constexpr int64_t kDisruptionMost = 2;
 
 // Up to so many victims and replicas, other places are tried to spare a victim.

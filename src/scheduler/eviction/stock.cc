@@ -85,7 +85,7 @@ std::vector<UnitIndex> UnitStock::sorted(By by) {
 bool UnitStock::is_above_line(UnitIndex index) {
   Above& above = above_[index.value];
   if (above == Above::kUnknown) {
-    above = lines_.is_above(*unit(index).workload, {}) ? Above::kYes : Above::kNo;
+    above = lines_.is_above(unit(index).workload->spec.project, *unit(index).workload, {}) ? Above::kYes : Above::kNo;
   }
   return above == Above::kYes;
 }

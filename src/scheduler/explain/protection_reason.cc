@@ -15,7 +15,7 @@ namespace {
 // The live workloads that the applicant outranks, by the protection of each.
 class Outranked {
  public:
-  explicit Outranked(const Inquiry& inquiry) : inquiry_(inquiry) {
+  Outranked(const Inquiry& inquiry, const ReclaimRights& rights) : inquiry_(inquiry), rights_(rights) {
     for (const auto& [project, live] : inquiry.overlay.index().live()) {
       for (const auto& [hold, member] : *live) look_at(*inquiry.overlay.state().workload(hold.id));
     }
@@ -40,19 +40,21 @@ class Outranked {
   void add_reasons(Reasons& reasons) {
     if (guarantee_.count > 0) {
       const Workload& example = *guarantee_.example;
-      auto line = inquiry_.stock.lines().of(example.spec.project).position(example.id, {});
+      const TreeName& guard = guarantee_.guarded_by;
+      auto line = inquiry_.stock.lines().of(guard).position(example.id, {});
+      bool by_project = guard == example.spec.project;
       std::string text = fmt::format(
-          "{} could make room, but stand{} inside the guarantee of {} project: {} of project "
-          "{}, which has {} guaranteed {}",
+          "{} could make room, but stand{} inside the guarantee of {} {}: {} of project {}, {} has {} guaranteed {}",
           count_words(guarantee_.count, "workload"), guarantee_.count == 1 ? "s" : "",
-          guarantee_.count == 1 ? "its" : "their", workload_words(example), example.spec.project.text,
+          guarantee_.count == 1 ? "its" : "their", by_project ? "project" : "department", workload_words(example),
+          example.spec.project.text, by_project ? "which" : guard.text,
           amount_words(line.key.resource, line.guaranteed), key_words(line.key));
       reasons.push_back(reason("guarantee", guarantee_, std::move(text)));
     }
     if (min_runtime_.count > 0) {
       const Workload& example = *min_runtime_.example;
       std::string text = fmt::format(
-          "{} of lower priority could make room, but {} not yet run for {} min_runtime: {} asked for {}",
+          "{} could make room, but {} not yet run for {} min_runtime: {} asked for {}",
           count_words(min_runtime_.count, "workload"), min_runtime_.count == 1 ? "has" : "have",
           min_runtime_.count == 1 ? "its" : "their", workload_words(example), to_text(example.spec.min_runtime));
       reasons.push_back(reason("min_runtime", min_runtime_, std::move(text)));
@@ -63,8 +65,11 @@ class Outranked {
   struct Group {
     int64_t count = 0;
     const Workload* example = nullptr;
-    void add(const Workload& workload) {
-      if (count++ == 0) example = &workload;
+    TreeName guarded_by{};
+    void add(const Workload& workload, const TreeName& guard) {
+      if (count++ > 0) return;
+      example = &workload;
+      guarded_by = guard;
     }
   };
 
@@ -72,14 +77,15 @@ class Outranked {
     if (workload.state == WorkloadState::kStopping || workload.id == inquiry_.applicant.id) return;
     auto here = [&](const Replica& replica) { return stays(workload, replica, inquiry_.stock.departures()); };
     if (std::ranges::none_of(workload.attempts.back().replicas, here)) return;
-    auto is_above_line = [&](const Workload& victim) { return inquiry_.stock.lines().is_above(victim, {}); };
+    GuaranteeLines& lines = inquiry_.stock.lines();
+    IsAbove is_above = [&](const Workload& victim, const TreeName& at) { return lines.is_above(at, victim, {}); };
     Judgement judgement =
-        judge_eviction(inquiry_.applicant, workload, std::cref(is_above_line), inquiry_.overlay.now());
+        judge_eviction(inquiry_.applicant, rights_, {workload, lines, is_above}, inquiry_.overlay.now());
     switch (judgement.protection) {
       case Protection::kProduction:
       case Protection::kRank: return;
-      case Protection::kGuarantee: guarantee_.add(workload); break;
-      case Protection::kMinRuntime: min_runtime_.add(workload); break;
+      case Protection::kGuarantee: guarantee_.add(workload, judgement.guarded_by); break;
+      case Protection::kMinRuntime: min_runtime_.add(workload, {}); break;
       case Protection::kNone: break;
     }
     for (const Replica& replica : workload.attempts.back().replicas) {
@@ -99,6 +105,7 @@ class Outranked {
   }
 
   const Inquiry& inquiry_;
+  const ReclaimRights rights_;
   std::map<NodeName, std::vector<const Replica*>> by_node_;
   Group guarantee_;
   Group min_runtime_;
@@ -118,8 +125,9 @@ Reason too_disruptive(const Inquiry& inquiry) {
 
 void explain_protection(const Inquiry& inquiry, Reasons& reasons) {
   if (inquiry.too_disruptive) reasons.push_back(too_disruptive(inquiry));
-  if (!may_outrank_anybody(inquiry.overlay.index(), inquiry.spec())) return;
-  Outranked outranked(inquiry);
+  ReclaimRights rights(inquiry.overlay, inquiry.applicant);
+  if (!may_evict_anybody(inquiry.overlay.index(), inquiry.applicant, rights, inquiry.stock.lines())) return;
+  Outranked outranked(inquiry, rights);
   if (outranked.any_protected() && outranked.would_make_room()) outranked.add_reasons(reasons);
 }
 

@@ -1,7 +1,7 @@
 // Who of its project is served first.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <optional>
 
 #include "scheduler/explain/inquiry.h"
 #include "scheduler/explain/words.h"
@@ -16,28 +16,35 @@ struct Ahead {
   const Workload* nearest = nullptr;  // that may start now
 };
 
-// Of the last before it, so many are remembered, in case the nearest ones pause.
-constexpr size_t kRemembered = 16;
+bool may_start(const Inquiry& inquiry, const WaitKey& key) {
+  return inquiry.overlay.state().workload(key.id)->eligible_from <= inquiry.overlay.now();
+}
+
+// At the top of its class the order of the keys is not the order of service.
+Ahead ahead_at_top(const Inquiry& inquiry, const WaitQueue& queue, const WaitKey& key) {
+  Ahead ahead;
+  Instant now = inquiry.overlay.now();
+  std::optional<WaitKey> nearest;
+  for (const auto& [other, member] : queue) {
+    if (other.id == key.id || !is_served_before(other, key, now)) continue;
+    ++ahead.count;
+    bool nearer = !nearest || is_served_before(*nearest, other, now);
+    if (nearer && may_start(inquiry, other)) nearest = other;
+  }
+  if (nearest) ahead.nearest = inquiry.overlay.state().workload(nearest->id);
+  return ahead;
+}
 
 Ahead ahead_of(const Inquiry& inquiry, const WaitKey& key) {
   Ahead ahead;
-  Instant now = inquiry.overlay.now();
   const Cow<WaitQueue>* queue = inquiry.overlay.index().waiting().find(inquiry.spec().project);
   if (queue == nullptr) return ahead;
-  // At the top of its class the order of the keys is not the order of service.
-  bool at_top = effective_priority(key, now) == kPriorityTop;
-  std::vector<WaitKey> last;
-  for (const auto& [other, member] : **queue) {
-    if (!at_top && !(other < key)) break;
-    if (other.id == key.id || (at_top && !is_served_before(other, key, now))) continue;
-    ++ahead.count;
-    if (last.size() == kRemembered) last.erase(last.begin());
-    last.push_back(other);
-  }
-  if (at_top) std::ranges::sort(last, [now](const auto& a, const auto& b) { return is_served_before(a, b, now); });
-  for (const WaitKey& other : last) {
-    const Workload& workload = *inquiry.overlay.state().workload(other.id);
-    if (workload.eligible_from <= now) ahead.nearest = &workload;
+  if (effective_priority(key, inquiry.overlay.now()) == kPriorityTop) return ahead_at_top(inquiry, **queue, key);
+  const auto own = (*queue)->lower_bound(key);
+  for (auto at = (*queue)->begin(); at != own; ++at) ++ahead.count;
+  for (auto at = own; at != (*queue)->begin() && ahead.nearest == nullptr;) {
+    --at;
+    if (may_start(inquiry, at->first)) ahead.nearest = inquiry.overlay.state().workload(at->first.id);
   }
   return ahead;
 }

@@ -204,10 +204,9 @@ TEST_CASE("protected: by a guarantee, by min_runtime, by the bound of disruption
   young.submit(spec);
   young.pass();
   WorkloadId urgent = young.submit({.devices = 1, .priority = 1});
-  CHECK(
-      text_of(young, urgent, ReasonCode::kProtected) ==
-      "1 workload of lower priority could make room, but has not yet run for its min_runtime: w-0000000000001 (job-1) "
-      "asked for 5m");
+  CHECK(text_of(young, urgent, ReasonCode::kProtected) ==
+        "1 workload could make room, but has not yet run for its min_runtime: w-0000000000001 (job-1) "
+        "asked for 5m");
 
   Cluster large;
   large.node({.name = "n1", .gpus = 8});

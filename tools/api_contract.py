@@ -184,7 +184,8 @@ def _parse_operation(document, path, method, item):
     body = _json_schema(raw["requestBody"]["content"], where) if "requestBody" in raw else ""
     good = [code for code in raw["responses"] if code != "default"]
     answers = {_json_schema(raw["responses"][code].get("content", {}), where) for code in good}
-    _need(good and all(code.startswith("2") for code in good), where, "a good response is needed")
+    # 101: what follows is no HTTP any more.
+    _need(good and all(code == "101" or code.startswith("2") for code in good), where, "a good response is needed")
     _need(len(answers) == 1, where, "all good responses have one schema")
     answer = answers.pop()
     needs_token = raw.get("security", document.get("security")) != []

@@ -167,11 +167,7 @@ std::string HttpClient::encode(const HttpCall& call) const {
     bytes += fmt::format("{}{}={}", separator, encode_percent(item.name), encode_percent(item.value));
     separator = '&';
   }
-  const auto* tcp = std::get_if<TcpAddress>(&endpoint_.address);
-  const bool is_six = tcp != nullptr && tcp->host.find(':') != std::string::npos;
-  const std::string host =
-      tcp == nullptr ? "localhost" : fmt::format(fmt::runtime(is_six ? "[{}]:{}" : "{}:{}"), tcp->host, tcp->port);
-  bytes += fmt::format(" HTTP/1.1\r\nHost: {}\r\nUser-Agent: moulin\r\n", host);
+  bytes += fmt::format(" HTTP/1.1\r\nHost: {}\r\nUser-Agent: moulin\r\n", host_of(endpoint_));
   if (!options_.token.empty()) bytes += fmt::format("Authorization: Bearer {}\r\n", options_.token);
   for (const Header& header : call.headers) bytes += fmt::format("{}: {}\r\n", header.name, header.value);
   if (!call.body.empty()) bytes += "Content-Type: application/json\r\n";
@@ -260,11 +256,16 @@ Result<Endpoint> parse_endpoint(std::string_view url) {
   return endpoint;
 }
 
+std::string host_of(const Endpoint& endpoint) {
+  const auto* tcp = std::get_if<TcpAddress>(&endpoint.address);
+  if (tcp == nullptr) return "localhost";
+  const bool is_six = tcp->host.find(':') != std::string::npos;
+  return fmt::format("{}:{}", is_six ? "[" + tcp->host + "]" : tcp->host, tcp->port);
+}
+
 std::string to_text(const Endpoint& endpoint) {
   if (const auto* path = std::get_if<std::string>(&endpoint.address)) return "unix:" + *path;
-  const auto& tcp = std::get<TcpAddress>(endpoint.address);
-  const bool is_six = tcp.host.find(':') != std::string::npos;
-  return fmt::format("http://{}:{}{}", is_six ? "[" + tcp.host + "]" : tcp.host, tcp.port, endpoint.base_path);
+  return fmt::format("http://{}{}", host_of(endpoint), endpoint.base_path);
 }
 
 }  // namespace moulin

@@ -29,6 +29,7 @@ struct Endpoint {
 // loopback ones are refused: there is no TLS here.
 Result<Endpoint> parse_endpoint(std::string_view url);
 std::string to_text(const Endpoint& endpoint);
+std::string host_of(const Endpoint& endpoint);  // for the header Host
 
 struct HttpClientOptions {
   std::string token{};  // sent as "Authorization: Bearer ..." unless empty

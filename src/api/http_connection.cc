@@ -44,6 +44,11 @@ class PendingAnswer final : public AnswerSink {
     return stream;
   }
 
+  void take_over(std::function<void(TakenOver)> then) override {
+    core_->run_on_io(
+        [connection = connection_, then = std::move(then)]() mutable { connection->take_over(std::move(then)); });
+  }
+
  private:
   const std::shared_ptr<ServerCore> core_;
   const std::shared_ptr<Connection> connection_;
@@ -131,6 +136,10 @@ void Connection::read() {
 void Connection::on_read(error_code error, size_t count) {
   reading_ = false;
   if (phase_ == Phase::kClosed) return;
+  if (phase_ == Phase::kLeaving) {
+    in_.append(piece_.data(), count);
+    return hand_over();
+  }
   if (error) return on_read_error(error);
   if (phase_ == Phase::kLingering) {
     discarded_ += count;
@@ -214,7 +223,9 @@ Status Connection::make_room(const RequestHead& head) {
 
 Status Connection::check_head(const RequestHead& head) {
   TRY(check_host(head.headers, core_->options.hosts));
-  if (method_ != Method::kGet) TRY(check_origin(head.headers, core_->options.hosts));
+  // What a page opens with an upgrade it may read and write, whatever its site.
+  bool harmless = method_ == Method::kGet && find_header(head.headers, "upgrade") == nullptr;
+  if (!harmless) TRY(check_origin(head.headers, core_->options.hosts));
   const bool is_local = peer_.transport == Peer::Transport::kUnix;
   target_ = TRY(parse_target(head.target, is_local ? "" : core_->options.base_path));
   return make_room(head);
@@ -337,6 +348,26 @@ void Connection::on_written(error_code error, size_t count) {
   if (out_.capacity() > 4 * piece_.size()) out_.shrink_to_fit();
   const std::function<void()> then = std::exchange(then_, nullptr);
   then();
+}
+
+// ---- handing over ----
+
+void Connection::take_over(std::function<void(TakenOver)> then) {
+  if (phase_ != Phase::kHandling) return;  // the client has gone
+  disarm();
+  phase_ = Phase::kLeaving;
+  taker_ = std::move(then);
+  if (!reading_) return hand_over();
+  error_code ignored;
+  socket_.cancel(ignored);  // what has been read meanwhile still comes
+}
+
+void Connection::hand_over() {
+  const std::function<void(TakenOver)> taker = std::exchange(taker_, nullptr);
+  error_code error;
+  TakenOver taken{.socket = Descriptor(socket_.release(error)), .read_ahead = std::exchange(in_, {})};
+  close();
+  if (!error) taker(std::move(taken));
 }
 
 // ---- streams ----

@@ -1,5 +1,5 @@
 // One connection of the HTTP server, and what all connections share. Private to
-// http_server.cc and http_connection.cc: the only files that include Asio.
+// http_server.cc and http_connection.cc, which with websocket.cc alone include Asio.
 //
 // Everything here runs on the I/O thread, except where a comment says otherwise.
 #pragma once
@@ -126,6 +126,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void answer(Response response);
   void start_stream(std::shared_ptr<ConnectionStream> stream, StreamForm form);
   void flush_stream();
+  void take_over(std::function<void(TakenOver)> then);
 
  private:
   enum class Phase {
@@ -134,6 +135,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     kHandling,   // the handler has it
     kAnswering,  // the answer is being written
     kStreaming,  // a stream is open
+    kLeaving,    // about to be handed over
     kLingering,  // refused; the rest is read and thrown away so that the refusal arrives
     kClosed,
   };
@@ -156,6 +158,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void beat();
   void send_piece(std::string piece);
   void end_stream();
+  void hand_over();
 
   enum class Timeout { kClose, kAnswer503, kHeartbeat };
   void arm(Duration duration, Timeout what);  // replaces what was armed before
@@ -196,6 +199,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::function<void()> then_;
   bool writing_ = false;
 
+  std::function<void(TakenOver)> taker_;
   std::shared_ptr<ConnectionStream> stream_;
   StreamForm form_ = StreamForm::kPlain;
 };

@@ -70,4 +70,10 @@ EventStream Responder::start_stream(StreamForm form) {
   return EventStream(sink->start_stream(form));
 }
 
+void Responder::take_over(std::function<void(TakenOver)> then) {
+  MOULIN_CHECK(sink_, "a request is answered once");
+  const std::shared_ptr<AnswerSink> sink = std::move(sink_);
+  sink->take_over(std::move(then));
+}
+
 }  // namespace moulin

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "api/http_types.h"
+#include "api/socket.h"
 
 namespace moulin {
 
@@ -76,13 +77,21 @@ class EventStream {
   std::shared_ptr<StreamSink> sink_;
 };
 
-// What a server puts behind a Responder. Exactly one of the two is called, once, from
+// A connection that is no longer the server's: whoever took it over reads, writes and
+// closes it.
+struct TakenOver {
+  Descriptor socket{};       // does not block
+  std::string read_ahead{};  // what came behind the request already
+};
+
+// What a server puts behind a Responder. Exactly one of the three is called, once, from
 // any thread.
 class AnswerSink {
  public:
   virtual ~AnswerSink() = default;
   virtual void answer(Response response) = 0;
   virtual std::shared_ptr<StreamSink> start_stream(StreamForm form) = 0;
+  virtual void take_over(std::function<void(TakenOver)> then) = 0;
 };
 
 class Responder {
@@ -96,6 +105,9 @@ class Responder {
   // Answers 200 and the head of a stream. Too many streams open: the client gets 429
   // and the returned stream is closed already.
   EventStream start_stream(StreamForm form);
+  // Hands over the connection for another protocol (Upgrade): `then` runs on the I/O thread,
+  // or never when the client has gone. Nothing of an answer has been written.
+  void take_over(std::function<void(TakenOver)> then);
   bool is_answered() const { return sink_ == nullptr; }
   // For who answers in its place; it counts as answered.
   std::shared_ptr<AnswerSink> take_sink() { return std::move(sink_); }

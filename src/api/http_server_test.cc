@@ -164,8 +164,11 @@ TEST_CASE("foreign hosts, foreign pages and bad targets are refused before the h
   CHECK(ask("GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n") == 404);
   CHECK(ask("BREW /moulin/a HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\n\r\n") == 403);
   CHECK(ask("\r\n\r\n\r\n") == 400);
+  // No page of another site opens what it could then read and write.
+  CHECK(ask("GET /moulin/a HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            "Origin: http://evil.example\r\n\r\n") == 403);
   CHECK(handled == 0);
-  CHECK(server->counters().refusals == 9);
+  CHECK(server->counters().refusals == 10);
   CHECK(ask("GET /moulin/a HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nOrigin: http://evil.example\r\n\r\n") ==
         200);
 }

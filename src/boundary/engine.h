@@ -8,12 +8,14 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/instant.h"
 #include "base/result.h"
 #include "base/share.h"
+#include "boundary/exec.h"
 #include "model/grant.h"
 #include "model/names.h"
 #include "model/report.h"
@@ -91,6 +93,10 @@ class Engine {
   virtual void release(ReplicaKey key, std::string token) = 0;
   // What runs or has exited and was not released, as of the last scan; waits for the first.
   virtual Held list() = 0;
+  // Runs a command beside the program of a replica. Thread-safe. kNotFound: the engine does
+  // not hold it; whether it runs is told by the channel. kUnavailable: it cannot be reached.
+  virtual Result<std::unique_ptr<ExecChannel>> exec(const ReplicaKey& key, const std::string& token,
+                                                    const ExecCommand& command) = 0;
   // Whether a process of this machine belongs to a replica of ours.
   virtual bool is_ours(int64_t pid) const = 0;
 };

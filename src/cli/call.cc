@@ -209,7 +209,7 @@ class Parser {
       return usage("the command after `--` is empty", "", see_help(verb));
     }
     if (!takes_command && has_tail_) return usage("takes no command after `--`", "", see_help(verb));
-    if (takes_command && !call_.words.empty()) {
+    if (takes_command && verb.words_max == 0 && !call_.words.empty()) {
       return usage("a command stands after `--`", call_.words.front(),
                    fmt::format("write: moulin {} [options] -- CMD...", verb.name));
     }

@@ -11,8 +11,8 @@ std::span<const Verb> verbs() {
   static const std::vector<Verb> kAll = [] {
     std::vector<Verb> all;
     for (std::span<const Verb> group :
-         {main_verbs(), submit_verbs(), workload_verbs(), follow_verbs(), tree_verbs(), hardware_verbs(), top_verbs(),
-          identity_verbs(), access_verbs(), server_verbs(), local_verbs(), shell_verbs()}) {
+         {main_verbs(), submit_verbs(), workload_verbs(), follow_verbs(), exec_verbs(), tree_verbs(), hardware_verbs(),
+          top_verbs(), identity_verbs(), access_verbs(), server_verbs(), local_verbs(), shell_verbs()}) {
       all.insert(all.end(), group.begin(), group.end());
     }
     return all;
@@ -21,8 +21,8 @@ std::span<const Verb> verbs() {
 }
 
 std::span<const std::string_view> verbs_not_built() {
-  static constexpr std::string_view kLater[] = {"exec",  "cost", "secret", "volume", "notebook", "app",
-                                                "serve", "flow", "study",  "model",  "simulate"};
+  static constexpr std::string_view kLater[] = {"cost",  "secret", "volume", "notebook", "app",
+                                                "serve", "flow",   "study",  "model",    "simulate"};
   return kLater;
 }
 

@@ -250,6 +250,7 @@ void fold_workload(State& state, const event::StaleReported& event, Instant at) 
   state.stale_rate = {.since = event.of_minute == 1 ? at : state.stale_rate.since, .count = event.of_minute};
 }
 void fold_workload(State&, const event::StrangerEndAsked&, Instant) {}
+void fold_workload(State&, const event::ExecBegan&, Instant) {}
 
 void fold_workload(State& state, const event::BackOffEnded& event, Instant) {
   Workload& workload = changed(state, event.workload);

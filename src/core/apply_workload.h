@@ -24,6 +24,7 @@ void fold_workload(State& state, const event::WorkloadForgotten& event, Instant 
 void fold_workload(State& state, const event::PauseAsked& event, Instant at);
 void fold_workload(State& state, const event::StaleReported& event, Instant at);
 void fold_workload(State& state, const event::StrangerEndAsked& event, Instant at);
+void fold_workload(State& state, const event::ExecBegan& event, Instant at);
 void fold_workload(State& state, const event::BackOffEnded& event, Instant at);
 void fold_workload(State& state, const event::ClaimMade& event, Instant at);
 void fold_workload(State& state, const event::ClaimReleased& event, Instant at);

@@ -34,6 +34,7 @@ Status judge(Case& c, const command::Submit& command);
 Status judge(Case& c, const command::Stop& command);
 Status judge(Case& c, const command::Pause& command);
 Status judge(Case& c, const command::Resume& command);
+Status judge(Case& c, const command::BeginExec& command);
 
 Status judge(Case& c, const command::CreateTreeNode& command);
 Status judge(Case& c, const command::ChangeQuota& command);

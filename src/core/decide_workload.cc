@@ -114,12 +114,6 @@ Result<bool> is_repeat(const Case& c, const command::Submit& command) {
                .to_do = "use a new key for each request"};
 }
 
-Status require_change(const Case& c, const Workload& workload) {
-  if (c.actor().user == workload.owner && !c.actor().workload)
-    return require(c.state(), c.actor(), Verb::kSubmit, workload.spec.project);
-  return require(c.state(), c.actor(), Verb::kManageWorkload, workload.spec.project);
-}
-
 // "is running", "has failed".
 std::string standing_of(const Workload& workload) {
   bool has = workload.state == WorkloadState::kSucceeded || workload.state == WorkloadState::kFailed;
@@ -183,7 +177,7 @@ Status judge(Case& c, const command::Submit& command) {
 
 Status judge(Case& c, const command::Stop& command) {
   const Workload& workload = *TRY(find_workload(c, command.workload));
-  TRY(require_change(c, workload));
+  TRY(require_change(c.state(), c.actor(), workload));
   if (is_finished(workload.state)) return {};
   if (is_live(workload.state))
     ask_end(c, workload, Intent::kStop, Cause::kNone);
@@ -194,7 +188,7 @@ Status judge(Case& c, const command::Stop& command) {
 
 Status judge(Case& c, const command::Pause& command) {
   const Workload& workload = *TRY(find_workload(c, command.workload));
-  TRY(require_change(c, workload));
+  TRY(require_change(c.state(), c.actor(), workload));
   if (workload.state == WorkloadState::kPaused) return {};
   if (is_finished(workload.state)) return wrong_state(workload, "paused", "submit it again if it should run again");
   if (workload.state == WorkloadState::kWaiting) {
@@ -217,10 +211,35 @@ Status judge(Case& c, const command::Pause& command) {
 
 Status judge(Case& c, const command::Resume& command) {
   const Workload& workload = *TRY(find_workload(c, command.workload));
-  TRY(require_change(c, workload));
+  TRY(require_change(c.state(), c.actor(), workload));
   if (workload.state != WorkloadState::kPaused)
     return wrong_state(workload, "resumed", "only paused workloads are resumed");
   c.happens(event::WorkloadResumed{.workload = workload.id, .by = c.actor().user});
+  return {};
+}
+
+Status judge(Case& c, const command::BeginExec& command) {
+  const Workload& workload = *TRY(find_workload(c, command.workload));
+  TRY(require_change(c.state(), c.actor(), workload));
+  const Attempt* attempt = workload.live();
+  if (attempt == nullptr) {
+    return Error{.code = Code::kConflict,
+                 .message = fmt::format("{} {}: it does not run", workload.spec.name, standing_of(workload)),
+                 .field = "workload",
+                 .given = to_text(workload.id),
+                 .to_do = "`moulin why` says why it waits, `moulin show` how it ended"};
+  }
+  auto index = static_cast<size_t>(command.replica.value);
+  bool runs = index < attempt->replicas.size() && attempt->replicas[index].state == ReplicaState::kRunning;
+  if (!runs) {
+    return Error{.code = Code::kConflict,
+                 .message = "this replica does not run",
+                 .field = "replica",
+                 .given = std::to_string(command.replica.value),
+                 .allowed = fmt::format("a running one of {}, counted from 0", attempt->replicas.size()),
+                 .to_do = "`moulin show` lists them"};
+  }
+  c.happens(event::ExecBegan{.key = {workload.id, attempt->number, command.replica}, .by = c.actor().user});
   return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "base/codec.h"
 #include "base/text.h"
 #include "core/testing.h"
 
@@ -80,6 +81,7 @@ CommandBody make_command(TestCluster& cluster, std::string_view word, WorkloadId
   if (word == "stop") return command::Stop{id};
   if (word == "pause") return command::Pause{id};
   if (word == "resume") return command::Resume{id};
+  if (word == "exec") return command::BeginExec{id};
   if (word == "start") return cluster.start_command(id, 1);
   if (word == "grow") return cluster.surplus_command(id, 1);
   if (word == "evict")
@@ -114,6 +116,7 @@ constexpr std::string_view kStale = "stale_reported";
 constexpr std::string_view kSaved = "checkpoint_written";
 constexpr std::string_view kUsed = "usage_recorded";
 constexpr std::string_view kKill = "stranger_end_asked";
+constexpr std::string_view kExec = "exec_began";
 constexpr std::string_view kOver = "replica_ended attempt_ended";
 
 // clang-format off
@@ -122,6 +125,7 @@ const std::array kTable = std::to_array<Row>({
   {"stop",       {kStopped, kAsked, kAsked, kAsked, kAsked, kAsked, kSo, kStopped, kSo, kSo, kSo, kStopped}},
   {"pause",      {kPaused, kAsked, kAsked, kSo, "pause_asked", kNo, kNo, kSo, kNo, kNo, kNo, kPaused}},
   {"resume",     {kNo, kNo, kNo, kNo, kNo, kNo, kNo, "workload_resumed", kNo, kNo, kNo, kNo}},
+  {"exec",       {kNo, kNo, kExec, kExec, kExec, kExec, kExec, kNo, kNo, kNo, kNo, kNo}},
   {"start",      {"attempt_started", kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo}},
   {"grow",       {kNo, kNo, "replicas_added", kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo, kNo}},
   {"evict",      {kNo, kAsked, kAsked, kAsked, kSo, kSo, kNo, kNo, kNo, kNo, kNo, kNo}},
@@ -266,6 +270,25 @@ TEST_CASE("a pause that was asked for survives all that is stronger, but a stop"
     cluster.end(id, {.code = 0});
     CHECK(cluster.workload(id).state == WorkloadState::kStopped);
   }
+}
+
+TEST_CASE("a command runs beside a replica that runs, and changes nothing") {
+  TestCluster cluster;
+  WorkloadId id = cluster.submit(elastic_spec());
+  cluster.run(id);
+  cluster.must(cluster.surplus_command(id, 2));
+  auto exec = [&](int32_t replica) { return cluster.outcome(command::BeginExec{id, {replica}}); };
+  CHECK(exec(0) == std::vector<std::string>{"exec_began"});
+  CHECK(exec(1) == std::vector<std::string>{"conflict"});  // placed, and not yet begun
+  CHECK(exec(3) == std::vector<std::string>{"conflict"});
+  CHECK(exec(-1) == std::vector<std::string>{"conflict"});
+  std::string before = encode(cluster.workload(id));
+  Events events = cluster.must(command::BeginExec{id});
+  CHECK(encode(cluster.workload(id)) == before);
+  REQUIRE(events.size() == 1);
+  const auto& began = std::get<event::ExecBegan>(events.front().body);
+  CHECK(began.key == cluster.key(id, 0));
+  CHECK(event_workload(events.front().body) == id);
 }
 
 TEST_CASE("stale reports beyond the most of a minute are dropped") {

@@ -71,4 +71,9 @@ Status require(const State& state, const Actor& actor, Verb verb, const TreeName
   return forbidden(actor, verb, at);
 }
 
+Status require_change(const State& state, const Actor& actor, const Workload& workload) {
+  bool own = actor.user == workload.owner && !actor.workload;
+  return require(state, actor, own ? Verb::kSubmit : Verb::kManageWorkload, workload.spec.project);
+}
+
 }  // namespace moulin

@@ -10,7 +10,7 @@ namespace moulin {
 // What somebody wants to do at a node of the tree.
 enum class Verb {
   kSee,             // viewer: workloads, quota, nodes
-  kSubmit,          // member: new workloads; also stop, pause, resume of one's own
+  kSubmit,          // member: new workloads; also stop, pause, resume, exec of one's own
   kManageWorkload,  // admin: the same of others
   kManageTree,      // admin of the node: quotas, projects and departments below it
   kManageSystem,    // admin of the organisation: nodes, users, tokens of others, roles
@@ -26,5 +26,9 @@ Error forbidden(const Actor& actor, Verb verb, const TreeName& at);
 // kForbidden, naming who, what, where and which role would do; or kNotFound when the
 // actor may not even see `at`.
 Status require(const State& state, const Actor& actor, Verb verb, const TreeName& at);
+
+// The same for stopping, pausing, resuming this workload and running commands beside it:
+// one's own, or those of others with the right to manage them.
+Status require_change(const State& state, const Actor& actor, const Workload& workload);
 
 }  // namespace moulin

@@ -47,6 +47,11 @@ struct Pause {
 struct Resume {
   WorkloadId workload;
 };
+// A command is to run beside the program of a running replica. What it is stays outside.
+struct BeginExec {
+  WorkloadId workload{};
+  ReplicaIndex replica{};
+};
 
 struct CreateTreeNode {
   TreeName name;
@@ -146,12 +151,12 @@ struct Tick {};
 }  // namespace command
 
 using CommandBody =
-    std::variant<command::Submit, command::Stop, command::Pause, command::Resume, command::CreateTreeNode,
-                 command::ChangeQuota, command::RemoveTreeNode, command::CreateUser, command::RemoveUser,
-                 command::IssueToken, command::RevokeToken, command::GrantRole, command::RevokeRole,
-                 command::RegisterNode, command::ChangeNodeMode, command::ReportPresence, command::ReportGpu,
-                 command::RemoveNode, command::BeginEpoch, command::MoveWallClock, command::TakeReport, command::Start,
-                 command::Evict, command::EndPass, command::Tick>;
+    std::variant<command::Submit, command::Stop, command::Pause, command::Resume, command::BeginExec,
+                 command::CreateTreeNode, command::ChangeQuota, command::RemoveTreeNode, command::CreateUser,
+                 command::RemoveUser, command::IssueToken, command::RevokeToken, command::GrantRole,
+                 command::RevokeRole, command::RegisterNode, command::ChangeNodeMode, command::ReportPresence,
+                 command::ReportGpu, command::RemoveNode, command::BeginEpoch, command::MoveWallClock,
+                 command::TakeReport, command::Start, command::Evict, command::EndPass, command::Tick>;
 
 struct Command {
   Actor actor{};

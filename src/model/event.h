@@ -487,6 +487,19 @@ struct PauseAsked {
   }
 };
 
+// Somebody runs a command beside a replica. Recorded for people; the command and what it
+// says and hears are in no journal and no log.
+struct ExecBegan {
+  MOULIN_EVENT(59, "exec_began");
+  ReplicaKey key{};
+  UserName by{};
+  template <class Self, class Visit>
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "key", self.key);
+    visit(2, "by", self.by);
+  }
+};
+
 // A waiting workload, or the missing replica of a service, may start again.
 struct BackOffEnded {
   MOULIN_EVENT(57, "back_off_ended");
@@ -549,7 +562,7 @@ using EventBody =
                  event::ReplicaEndAsked, event::ReplicaEnded, event::AttemptEnded, event::WorkloadStopped,
                  event::WorkloadPaused, event::WorkloadResumed, event::WorkloadForgotten, event::StaleReported,
                  event::StrangerEndAsked, event::BackOffEnded, event::ClaimMade, event::ClaimReleased, event::PassEnded,
-                 event::PauseAsked>;
+                 event::PauseAsked, event::ExecBegan>;
 
 struct Event {
   Instant at{};      // of the command that caused it

@@ -140,6 +140,9 @@ struct Sentence {
   std::string operator()(const event::StrangerEndAsked& e) const {
     return "an unknown process of " + replica_name(e.key) + " is being ended";
   }
+  std::string operator()(const event::ExecBegan& e) const {
+    return fmt::format("a command was begun beside {}{}", replica_name(e.key), by(e.by));
+  }
   std::string operator()(const event::BackOffEnded&) const { return "may start again after its pause"; }
   std::string operator()(const event::ClaimMade& e) const {
     return fmt::format("what {} victims free is kept for it", e.claim.victims.size());

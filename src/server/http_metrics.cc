@@ -28,6 +28,10 @@ class CountedAnswer final : public AnswerSink {
     count(stream->is_open() ? 200 : 429);
     return stream;
   }
+  void take_over(std::function<void(TakenOver)> then) override {
+    count(101);
+    inner_->take_over(std::move(then));
+  }
 
  private:
   void count(int status) {

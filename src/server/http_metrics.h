@@ -15,7 +15,8 @@ namespace moulin {
 // Thread-safe. Labels are bounded: operations, and the statuses that we give.
 class HttpMetrics {
  public:
-  static constexpr std::array kStatuses{200, 201, 202, 204, 400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 503};
+  static constexpr std::array kStatuses{101, 200, 201, 202, 204, 400, 401, 403, 404,
+                                        405, 409, 413, 415, 422, 429, 500, 503};
   static constexpr std::array kBounds{milliseconds(1),   milliseconds(5),   milliseconds(20),
                                       milliseconds(100), milliseconds(500), milliseconds(2500)};
 

@@ -19,7 +19,7 @@ constexpr Duration kPauseMost = milliseconds(100);
 bool wakes_scheduler(const EventBody& body) {
   return !std::holds_alternative<event::PassEnded>(body) && !std::holds_alternative<event::UsageRecorded>(body) &&
          !std::holds_alternative<event::ReplicaRan>(body) && !std::holds_alternative<event::StaleReported>(body) &&
-         !std::holds_alternative<event::RequestRemembered>(body);
+         !std::holds_alternative<event::RequestRemembered>(body) && !std::holds_alternative<event::ExecBegan>(body);
 }
 
 std::vector<JournalRecord> records_of(const Events& events) {

@@ -55,6 +55,7 @@ struct Server::Implementation {
     // Each may call the other until both have ended.
     if (readers) readers->stop();
     pulse.reset();
+    execs.reset();
     readers.reset();
     log_retention.reset();
     housekeeper.reset();
@@ -77,6 +78,7 @@ struct Server::Implementation {
   EventHub events;
   std::unique_ptr<Readers> readers;
   std::unique_ptr<Pulse> pulse;
+  std::unique_ptr<ExecBridges> execs;
   std::unique_ptr<Committer> committer;
   std::unique_ptr<Reactor> reactor;
   std::unique_ptr<Housekeeper> housekeeper;
@@ -141,11 +143,13 @@ Status Server::Implementation::recover() {
 Status Server::Implementation::serve() {
   readers = std::make_unique<Readers>(ReadersOptions{});
   pulse = std::make_unique<Pulse>();
+  execs = std::make_unique<ExecBridges>();
   world = std::make_unique<World>(World{.reactor = *reactor,
                                         .journal = *parts.journal,
                                         .committer = *committer,
                                         .events = events,
                                         .clock = *clock,
+                                        .engine = *parts.engine,
                                         .gpus = *parts.gpus,
                                         .ids = *ids,
                                         .readers = *readers,
@@ -153,6 +157,7 @@ Status Server::Implementation::serve() {
                                         .submissions = submissions,
                                         .http_metrics = http_metrics,
                                         .digests = digests,
+                                        .execs = *execs,
                                         .facts = facts,
                                         .stop_server =
                                             [this] {

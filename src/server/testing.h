@@ -74,6 +74,12 @@ class FakeEngine final : public Engine {
     return held;
   }
   bool is_ours(int64_t) const override { return false; }
+  std::function<std::unique_ptr<ExecChannel>(const ExecCommand&)> on_exec;  // set before anybody asks
+  Result<std::unique_ptr<ExecChannel>> exec(const ReplicaKey&, const std::string&,
+                                            const ExecCommand& command) override {
+    if (on_exec) return on_exec(command);
+    return Error{.code = Code::kUnavailable, .message = "nothing runs here"};
+  }
 
   // At least so many since the beginning; the test aborts when they do not come.
   std::vector<ReplicaLaunch> await_starts(size_t count) { return await(starts_, count); }

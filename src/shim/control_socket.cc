@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -20,10 +21,19 @@ bool may_steer(int socket) {
 
 }  // namespace
 
+namespace {
+
+bool has_gone(int socket) {
+  pollfd look{.fd = socket, .events = 0, .revents = 0};
+  return ::poll(&look, 1, 0) > 0 && (look.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+}  // namespace
+
 void ControlSocket::add_to(std::vector<pollfd>& waits) const {
   waits.push_back({.fd = listener_.number(), .events = POLLIN, .revents = 0});
   for (const Client& client : clients_) {
-    short events = client.unsent.empty() ? POLLIN : POLLIN | POLLOUT;
+    short events = static_cast<short>((client.held ? 0 : POLLIN) | (client.unsent.empty() ? 0 : POLLOUT));
     waits.push_back({.fd = client.socket.number(), .events = events, .revents = 0});
   }
 }
@@ -35,6 +45,9 @@ std::vector<ShimCommand> ControlSocket::serve() {
     send_to(client);
     read_from(client, commands);
   }
+  for (Client& client : clients_) {
+    if (client.closing && std::exchange(client.executes, false)) commands.emplace_back(ExecClientGone{client.number});
+  }
   drop_closed();
   return commands;
 }
@@ -42,10 +55,40 @@ std::vector<ShimCommand> ControlSocket::serve() {
 void ControlSocket::push(const ShimState& state) {
   std::string bytes = frame_of(MessageKind::kState, state);
   for (Client& client : clients_) {
-    if (!client.greeted || client.closing) continue;
+    if (!client.greeted || client.executes || client.closing) continue;
     client.unsent += bytes;
     send_to(client);
   }
+  drop_closed();
+}
+
+ControlSocket::Client* ControlSocket::find(int64_t number) {
+  auto client = std::ranges::find(clients_, number, &Client::number);
+  return client == clients_.end() ? nullptr : &*client;
+}
+
+void ControlSocket::send(int64_t client, std::string_view frame) {
+  Client* to = find(client);
+  if (to == nullptr || to->closing) return;
+  to->unsent += frame;
+  send_to(*to);
+}
+
+size_t ControlSocket::unsent(int64_t client) const {
+  auto found = std::ranges::find(clients_, client, &Client::number);
+  return found == clients_.end() ? 0 : found->unsent.size();
+}
+
+void ControlSocket::read_on(int64_t client, Reading reading) {
+  if (Client* found = find(client)) found->held = reading == Reading::kHeld;
+}
+
+void ControlSocket::hang_up(int64_t client) {
+  Client* found = find(client);
+  if (found == nullptr) return;
+  found->leaving = true;
+  found->executes = false;
+  send_to(*found);
   drop_closed();
 }
 
@@ -57,20 +100,23 @@ void ControlSocket::accept_all() {
     if (!socket) return;
     if (!may_steer(socket.number())) continue;
     if (clients_.size() == kClientsMax) make_room();
-    clients_.push_back({.socket = std::move(socket)});
+    clients_.push_back({.socket = std::move(socket), .number = next_number_++});
   }
 }
 
 // A server that came back must always get in. Who has not said the token goes first, or
 // callers that say nothing could push out the server.
 void ControlSocket::make_room() {
-  auto stranger = std::ranges::find(clients_, false, &Client::greeted);
-  clients_.erase(stranger == clients_.end() ? clients_.begin() : stranger);
+  auto leaves = std::ranges::find(clients_, false, &Client::greeted);
+  if (leaves == clients_.end()) leaves = std::ranges::find(clients_, false, &Client::executes);
+  clients_.erase(leaves == clients_.end() ? clients_.begin() : leaves);
 }
 
 void ControlSocket::read_from(Client& client, std::vector<ShimCommand>& commands) {
+  // One that is held shows its end in no other way.
+  if (client.held && has_gone(client.socket.number())) client.closing = true;
   char buffer[4096];
-  while (!client.closing) {
+  while (!client.closing && !client.held) {
     ssize_t got = ::recv(client.socket.number(), buffer, sizeof buffer, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;
@@ -103,6 +149,10 @@ void ControlSocket::take(Client& client, const Message& message, std::vector<Shi
     Result<Seen> seen = decode<Seen>(message.body);
     if (!seen) return refuse(client, "a damaged message");
     commands.emplace_back(*seen);
+  } else if (message.kind >= MessageKind::kExec && message.kind <= MessageKind::kSignal &&
+             client.version >= kExecVersion) {
+    client.executes = client.executes || message.kind == MessageKind::kExec;
+    if (client.executes) commands.emplace_back(ExecMessage{client.number, message});
   }
   // Other kinds come from a later version and are not for us.
 }
@@ -116,7 +166,8 @@ void ControlSocket::greet(Client& client, const Message& message, std::vector<Sh
                                       kShimProtocolVersionMin));
   }
   client.greeted = true;
-  client.unsent += frame_of(MessageKind::kWelcome, Welcome{.version = std::min(hello->version, kShimProtocolVersion)});
+  client.version = std::min(hello->version, kShimProtocolVersion);
+  client.unsent += frame_of(MessageKind::kWelcome, Welcome{.version = client.version});
   commands.emplace_back(Greeted{});
 }
 
@@ -137,10 +188,12 @@ void ControlSocket::send_to(Client& client) {
     }
     client.unsent.erase(0, static_cast<size_t>(put));
   }
+  client.closing = client.closing || client.leaving;
 }
 
 void ControlSocket::drop_closed() {
-  std::erase_if(clients_, [](const Client& client) { return client.closing; });
+  // serve() tells of one that executed first.
+  std::erase_if(clients_, [](const Client& client) { return client.closing && !client.executes; });
 }
 
 }  // namespace moulin

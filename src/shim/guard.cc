@@ -14,6 +14,8 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -53,6 +55,16 @@ class GuardProcess {
     int failure = -1;
     int null = -1;
   };
+  struct Exec {
+    int32_t number = 0;
+    pid_t pid = 0;
+  };
+  // A packet of the shim; got is what recvmsg() returned.
+  struct Received {
+    ssize_t got = 0;
+    GuardCall call{};
+    std::array<Fd, 5> descriptors{};  // as ExecDescriptors
+  };
   GuardProcess(const GuardRequest& request, Wires wires) : request_(request), wires_(wires) {}
 
   [[noreturn]] void live(const OwnNamespaces* namespaces) {
@@ -77,7 +89,7 @@ class GuardProcess {
     if (program_pid_ < 0) give_up(LaunchStep::kContainment);
     if (program_pid_ > 0) return;
     send_note(wires_.notes, {.kind = GuardNote::Kind::kBorn});
-    request_.program.run({.null = wires_.null, .out = request_.out, .err = request_.err, .failure = wires_.failure});
+    request_.program.run({.in = wires_.null, .out = request_.out, .err = request_.err, .failure = wires_.failure});
   }
 
   [[noreturn]] void watch() {
@@ -106,19 +118,98 @@ class GuardProcess {
 
   void take_orders() {
     while (!shim_gone_) {
-      uint8_t byte = 0;
-      ssize_t got = ::recv(wires_.notes, &byte, sizeof byte, MSG_DONTWAIT);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0 && errno == EAGAIN) return;
-      if (got <= 0) {
+      Received received = receive();
+      if (received.got < 0 && errno == EINTR) continue;
+      if (received.got < 0 && errno == EAGAIN) return;
+      if (received.got != static_cast<ssize_t>(sizeof received.call)) {
         shim_gone_ = true;
         killing_ = true;
-      } else if (byte == static_cast<uint8_t>(GuardOrder::kKill)) {
-        killing_ = true;
-      } else if (!program_ended_) {
-        // Once the program was reaped, its number may belong to somebody else's group.
-        ::kill(-program_pid_, SIGTERM);
+        return;
       }
+      obey(received);
+    }
+  }
+
+  void obey(const Received& received) {
+    switch (received.call.order) {
+      case GuardOrder::kTerminate:
+        // Once the program was reaped, its number may belong to somebody else's group.
+        if (!program_ended_) ::kill(-program_pid_, SIGTERM);
+        return;
+      case GuardOrder::kKill: killing_ = true; return;
+      case GuardOrder::kExec: return start_exec(received);
+      case GuardOrder::kSignal:
+        for (const Exec& exec : execs_) {
+          if (exec.number == received.call.exec) signal_exec(exec, received.call.signal);
+        }
+        return;
+    }
+  }
+
+  // One that has only just been forked leads no group yet, and takes the signal with it
+  // into its program.
+  static void signal_exec(const Exec& exec, int number) {
+    if (::kill(-exec.pid, number) != 0) ::kill(exec.pid, number);
+  }
+
+  Received receive() const {
+    Received received;
+    iovec part{.iov_base = &received.call, .iov_len = sizeof received.call};
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ExecDescriptors))];
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    received.got = ::recvmsg(wires_.notes, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (received.got <= 0) return received;
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+      if (header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(ExecDescriptors))) continue;
+      std::array<int, 5> numbers{};
+      std::memcpy(numbers.data(), CMSG_DATA(header), sizeof numbers);
+      for (size_t i = 0; i < numbers.size(); ++i) received.descriptors[i] = Fd(numbers[i]);
+    }
+    return received;
+  }
+
+  void start_exec(const Received& received) {
+    if (!received.descriptors.back()) return;
+    errno = 0;
+    pid_t pid = program_ended_ || killing_ ? -1 : clone_process({.cgroup = request_.cgroup});
+    if (pid == 0) run_exec(received);
+    if (pid > 0) {
+      execs_.push_back({.number = received.call.exec, .pid = pid});
+      return;
+    }
+    send_note(wires_.notes, {.kind = GuardNote::Kind::kExecEnded,
+                             .wait_status = -1,
+                             .exec = received.call.exec,
+                             .failure = {.step = LaunchStep::kContainment, .number = errno}});
+  }
+
+  [[noreturn]] void run_exec(const Received& received) const {
+    const auto& [launch_file, in, out, err, failure] = received.descriptors;
+    std::string path = fmt::format("/proc/self/fd/{}", launch_file.number());
+    Result<std::string> bytes = read_file_at(path, kLaunchBytesMax);
+    Result<ShimLaunch> launch = bytes ? decode_launch(*bytes) : bytes.error();
+    if (!launch) {
+      LaunchFailure told{.step = LaunchStep::kCommand, .number = EINVAL};
+      [[maybe_unused]] ssize_t put = ::write(failure.number(), &told, sizeof told);
+      ::_exit(127);
+    }
+    Program program(*launch, request_.program.account());
+    program.run({.in = in.number(),
+                 .out = out.number(),
+                 .err = err.number(),
+                 .failure = failure.number(),
+                 .terminal = received.call.terminal});
+  }
+
+  // Commands beside the program end with it, and with them the sessions that they lead.
+  void end_execs() {
+    for (const Exec& exec : execs_) {
+      ::kill(-exec.pid, SIGKILL);
+      ::kill(exec.pid, SIGKILL);
     }
   }
 
@@ -138,14 +229,25 @@ class GuardProcess {
         send_note(wires_.notes, last);
         ::_exit(0);
       }
+      note_exec_end(reaped);
       if (reaped.pid != program_pid_) continue;
       program_ended_ = true;
+      end_execs();
       send_note(wires_.notes, {.kind = GuardNote::Kind::kProgramEnded, .wait_status = reaped.wait_status});
     }
   }
 
+  void note_exec_end(const Reaped& reaped) {
+    auto exec = std::ranges::find(execs_, reaped.pid, &Exec::pid);
+    if (exec == execs_.end()) return;
+    send_note(wires_.notes,
+              {.kind = GuardNote::Kind::kExecEnded, .wait_status = reaped.wait_status, .exec = exec->number});
+    execs_.erase(exec);
+  }
+
   const GuardRequest& request_;
   Wires wires_;
+  std::vector<Exec> execs_;
   pid_t program_pid_ = -1;
   bool program_ended_ = false;
   bool shim_gone_ = false;
@@ -206,9 +308,27 @@ Result<std::optional<GuardNote>> next_note(const Guard& guard, int64_t& sender) 
   return std::optional<GuardNote>(note);
 }
 
-void send_order(const Guard& guard, GuardOrder order) {
-  auto byte = static_cast<uint8_t>(order);
-  ::send(guard.notes.number(), &byte, sizeof byte, MSG_NOSIGNAL | MSG_DONTWAIT);
+bool send_call(const Guard& guard, const GuardCall& call) {
+  return ::send(guard.notes.number(), &call, sizeof call, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
+}
+
+void send_order(const Guard& guard, GuardOrder order) { send_call(guard, {.order = order}); }
+
+bool send_exec(const Guard& guard, const GuardCall& call, const ExecDescriptors& descriptors) {
+  GuardCall copy = call;
+  iovec part{.iov_base = &copy, .iov_len = sizeof copy};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof descriptors)] = {};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof descriptors);
+  std::memcpy(CMSG_DATA(header), &descriptors, sizeof descriptors);
+  return ::sendmsg(guard.notes.number(), &message, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
 }
 
 }  // namespace moulin

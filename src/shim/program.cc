@@ -4,6 +4,7 @@
 #include <linux/close_range.h>
 #include <pwd.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -164,8 +165,9 @@ Program::Program(const ShimLaunch& launch, std::optional<Account> account)
 std::optional<LaunchFailure> Program::become(const Descriptors& descriptors) const {
   auto failed = [](LaunchStep step) { return LaunchFailure{.step = step, .number = errno}; };
   if (::setsid() < 0) return failed(LaunchStep::kSession);
-  bool wired = ::dup2(descriptors.null, 0) >= 0 && ::dup2(descriptors.out, 1) >= 0 && ::dup2(descriptors.err, 2) >= 0;
+  bool wired = ::dup2(descriptors.in, 0) >= 0 && ::dup2(descriptors.out, 1) >= 0 && ::dup2(descriptors.err, 2) >= 0;
   if (!wired || ::syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return failed(LaunchStep::kOutput);
+  if (descriptors.terminal && ::ioctl(0, TIOCSCTTY, 0) != 0) return failed(LaunchStep::kOutput);
   ::umask(022);
   if (account_ && !become_account(*account_)) return failed(LaunchStep::kAccount);
   if (::chdir(working_folder_.c_str()) != 0) return failed(LaunchStep::kFolder);

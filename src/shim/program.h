@@ -55,15 +55,17 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   struct Descriptors {
-    int null = -1;    // becomes standard input
+    int in = -1;  // becomes standard input
     int out = -1;
     int err = -1;
     int failure = -1;  // writing end of the close-on-exec pipe
+    bool terminal = false;  // `in` is a terminal and becomes that of the session
   };
   // Call in a new process. Becomes leader of a session of its own, closes all
   // descriptors above 2, resets signals and umask (022), and execs.
   [[noreturn]] void run(const Descriptors& descriptors) const;
 
+  const std::optional<Account>& account() const { return account_; }
   // What argv[0] may mean, in order of PATH.
   const std::vector<std::string>& candidates() const { return candidates_; }
 

@@ -25,8 +25,9 @@ namespace moulin {
 
 // Both sides speak this version and the one before. The steering side offers its newest,
 // the shim answers with the smaller of the two.
-inline constexpr int64_t kShimProtocolVersion = 1;
+inline constexpr int64_t kShimProtocolVersion = 2;
 inline constexpr int64_t kShimProtocolVersionMin = 1;
+inline constexpr int64_t kExecVersion = 2;  // the first that knows kExec
 inline constexpr size_t kFrameBytesMax = 1 << 20;
 
 // Why a program is asked to end, weakest first. Written to the flag file.
@@ -41,10 +42,17 @@ enum class MessageKind : uint8_t {
   kAsk = 3,      // empty: send the state
   kSeen = 4,     // Seen: this many checkpoints are known to the server
   kRelease = 5,  // empty: the end is known to the server, the shim may go
+  kExec = 6,     // ExecRequest; from then on this connection belongs to that command
+  kInput = 7,    // bytes for the command's standard input; none: that was all
+  kResize = 8,   // TerminalSize
+  kSignal = 9,   // ExecSignal
   // from the shim
-  kWelcome = 16,  // Welcome
-  kRefused = 17,  // Refused; then the connection is closed
-  kState = 18,    // ShimState; after the welcome, when asked, and whenever a fact changes
+  kWelcome = 16,    // Welcome
+  kRefused = 17,    // Refused; then the connection is closed
+  kState = 18,      // ShimState; after the welcome, when asked, and whenever a fact changes
+  kOutput = 19,     // of the command: its standard output, or its terminal
+  kErrors = 20,     // of the command: its standard error
+  kExecEnded = 21,  // ExecEnd; then the connection is closed
 };
 
 struct Hello {
@@ -80,6 +88,54 @@ struct EndOrder {
   static void describe(Self& self, Visit& visit) {
     visit(1, "reason", self.reason);
     visit(2, "grace", self.grace);
+  }
+};
+
+// In characters. Terminals know no more than 65,535 each way.
+struct TerminalSize {
+  int32_t rows = 24;
+  int32_t columns = 80;
+  bool operator==(const TerminalSize&) const = default;
+  template <class Self, class Visit>
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "rows", self.rows);
+    visit(2, "columns", self.columns);
+  }
+};
+
+// Runs beside the program: same account, folder, environment, containment and limits.
+struct ExecRequest {
+  std::vector<std::string> argv{};
+  std::optional<TerminalSize> terminal{};  // it gets a terminal of its own; else three pipes
+  std::string term{};                      // TERM of that terminal; empty: as the program
+  template <class Self, class Visit>
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "argv", self.argv);
+    visit(2, "terminal", self.terminal);
+    visit(3, "term", self.term);
+  }
+};
+
+struct ExecSignal {
+  int32_t number = 0;
+  template <class Self, class Visit>
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "number", self.number);
+  }
+};
+
+// How a command ended. Neither code nor signal: it could not be started, or the replica
+// ended first; `error` is then a sentence for a person.
+struct ExecEnd {
+  std::optional<int32_t> code{};
+  std::optional<int32_t> signal{};
+  std::string error{};
+  bool operator==(const ExecEnd&) const = default;
+  template <class Self, class Visit>
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "code", self.code);
+    visit(2, "signal", self.signal);
+    visit(3, "error", self.error);
   }
 };
 

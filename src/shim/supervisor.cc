@@ -22,6 +22,7 @@ int ms_until(Instant due, Instant now) {
 Supervisor::Supervisor(Parts parts)
     : parts_(std::move(parts)),
       control_(std::move(parts_.listener), parts_.launch.token),
+      execs_(control_),
       output_(parts_.folder, parts_.launch.limits.log) {}
 
 Status Supervisor::run() {
@@ -53,7 +54,14 @@ std::vector<pollfd> Supervisor::waits() const {
   readable(checkpoint_.descriptor());
   output_.add_to(fds);
   control_.add_to(fds);
+  execs_.add_to(fds);
   return fds;
+}
+
+// Where a command can run beside the program, while that runs.
+std::optional<ExecSessions::Place> Supervisor::exec_place() const {
+  if (!state_.started || state_.exit || wait_status_ || !guard_.notes) return std::nullopt;
+  return ExecSessions::Place{.guard = guard_, .launch = parts_.launch, .account = account_};
 }
 
 int Supervisor::pause_ms(Instant now) const {
@@ -74,8 +82,13 @@ void Supervisor::serve() {
       state_.checkpoints_seen = std::clamp(seen->checkpoints, state_.checkpoints_seen, state_.checkpoints);
       if (seen->note.size() <= kNoteBytesMax) state_.note = seen->note;
     } else if (std::holds_alternative<Released>(command)) released_ = state_.exit.has_value();
+    else if (const auto* message = std::get_if<ExecMessage>(&command))
+      execs_.take(*message, exec_place());
+    else if (const auto* gone = std::get_if<ExecClientGone>(&command))
+      execs_.client_gone(gone->client, guard_);
     else news_ = true;
   }
+  execs_.pump();
 }
 
 void Supervisor::obey(const EndOrder& order, Instant now) {

@@ -15,6 +15,7 @@
 #include "shim/control_socket.h"
 #include "shim/end_contract.h"
 #include "shim/exchange.h"
+#include "shim/exec_sessions.h"
 #include "shim/guard.h"
 #include "shim/output_pump.h"
 #include "shim/process_tree.h"
@@ -63,6 +64,7 @@ class Supervisor {
 
   // The loop (supervisor.cc).
   std::vector<pollfd> waits() const;
+  std::optional<ExecSessions::Place> exec_place() const;
   int pause_ms(Instant now) const;
   void serve();
   void obey(const EndOrder& order, Instant now);
@@ -79,6 +81,7 @@ class Supervisor {
 
   Parts parts_;
   ControlSocket control_;
+  ExecSessions execs_;
   OutputPump output_;
   EndContract contract_;
   CheckpointWatch checkpoint_;

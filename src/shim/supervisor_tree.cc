@@ -107,9 +107,7 @@ void Supervisor::take_notes() {
 
 void Supervisor::take(const GuardNote& note, int64_t sender) {
   switch (note.kind) {
-    case GuardNote::Kind::kBorn:
-      state_.pid = sender;
-      return;
+    case GuardNote::Kind::kBorn: state_.pid = sender; return;
     case GuardNote::Kind::kCannotStart: {
       guard_ = Guard{};
       std::optional<ContainmentKind> next = weaker(state_.containment);
@@ -124,6 +122,9 @@ void Supervisor::take(const GuardNote& note, int64_t sender) {
       // Whoever was asked to end may leave others that still save their work; else what a
       // program leaves behind ends with it.
       if (!contract_.reason()) begin_kill();
+      return;
+    case GuardNote::Kind::kExecEnded:
+      execs_.ended(note, wait_status_ ? ExecSessions::Beside::kNothing : ExecSessions::Beside::kProgram);
       return;
     case GuardNote::Kind::kTreeGone:
       take_failure();
@@ -144,10 +145,9 @@ void Supervisor::take_failure() {
   } else if (state_.pid != 0) {
     state_.started = true;
     Instant now = boot_time_now();
-    meter_.emplace(UsageMeter::Subject{.root = guard_.pid,
-                                       .cgroup = cgroup_ ? &*cgroup_ : nullptr,
-                                       .exchange = parts_.exchange},
-                   watched_, now);
+    meter_.emplace(
+        UsageMeter::Subject{.root = guard_.pid, .cgroup = cgroup_ ? &*cgroup_ : nullptr, .exchange = parts_.exchange},
+        watched_, now);
     usage_due_ = now + parts_.launch.usage_interval;
     if (contract_.reason()) send_order(guard_, contract_.killed() ? GuardOrder::kKill : GuardOrder::kTerminate);
   }
@@ -172,6 +172,7 @@ void Supervisor::adopt_orphans() {
 
 void Supervisor::finish(Duration cpu, Bytes largest) {
   Instant now = boot_time_now();
+  execs_.end_all();
   output_.finish();
   if (meter_) meter_->close(now, cpu, largest);
   count_checkpoints(checkpoint_.last_changes());

@@ -174,6 +174,7 @@ constexpr std::array kActions = std::to_array<Action>({
     {"stop", about_workload<command::Stop>},
     {"pause", about_workload<command::Pause>},
     {"resume", about_workload<command::Resume>},
+    {"exec", about_workload<command::BeginExec>},
     {"wait", wait},
     {"finish", finish},
     {"fail", fail},

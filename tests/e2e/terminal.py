@@ -58,6 +58,14 @@ class Terminal:
             if time.monotonic() > deadline or not self._read(0.1):
                 raise AssertionError(f"never said {text!r}:\n{self.text}")
 
+    def resize(self, columns, lines):
+        fcntl.ioctl(self.screen, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    @property
+    def settings(self):
+        """As stty shows them."""
+        return termios.tcgetattr(self.screen)
+
     def type(self, keys):
         os.write(self.screen, keys.encode())
 

@@ -11,6 +11,7 @@ std::span<const Verb> main_verbs();      // up: main runs it
 std::span<const Verb> submit_verbs();    // run, apply
 std::span<const Verb> workload_verbs();  // ps, show, why, stop, pause, resume, queue
 std::span<const Verb> follow_verbs();    // logs, events
+std::span<const Verb> exec_verbs();      // exec
 std::span<const Verb> tree_verbs();      // quota, project, department
 std::span<const Verb> hardware_verbs();  // gpus, node
 std::span<const Verb> top_verbs();       // top

@@ -7,9 +7,13 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "engine/local/attempt_store.h"
+#include "engine/local/local_exec.h"
 #include "engine/local/replica_keeper.h"
+#include "shim/files.h"
 #include "shim/process_info.h"
 
 namespace moulin {
@@ -153,6 +157,12 @@ void LocalEngine::publish() {
   shim_pids_ = std::move(pids);
   has_scanned_ = true;
   scanned_.notify_all();
+}
+
+Result<std::unique_ptr<ExecChannel>> LocalEngine::exec(const ReplicaKey& key, const std::string& token,
+                                                       const ExecCommand& command) {
+  Fd folder = TRY(open_folder(fmt::format("{}/attempts/{}", options_.data_folder, attempt_path(key))));
+  return open_exec_channel(folder, token, command);
 }
 
 bool LocalEngine::is_ours(int64_t pid) const {

@@ -56,6 +56,9 @@ class LocalEngine : public Engine {
   // Waits for the first scan.
   Held list() override;
 
+  Result<std::unique_ptr<ExecChannel>> exec(const ReplicaKey& key, const std::string& token,
+                                            const ExecCommand& command) override;
+
   // Does this process belong to a replica of ours? Looks at its ancestors, at most
   // kAncestorsMax. Thread-safe.
   bool is_ours(int64_t pid) const override;

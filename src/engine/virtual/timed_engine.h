@@ -25,6 +25,10 @@ class TimedEngine final : public Engine {
   void release(ReplicaKey key, std::string token) override;
   Held list() override;
   bool is_ours(int64_t) const override { return false; }
+  Result<std::unique_ptr<ExecChannel>> exec(const ReplicaKey&, const std::string&, const ExecCommand&) override {
+    return Error{.code = Code::kRefused,
+                 .message = "the engine is virtual: no program runs, and no command can run beside it"};
+  }
 
  private:
   void run();

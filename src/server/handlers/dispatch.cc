@@ -31,6 +31,7 @@ void call_handler(Operation operation, Call call) {
     case Operation::kPauseWorkload: return handle::pause_workload(std::move(call));
     case Operation::kResumeWorkload: return handle::resume_workload(std::move(call));
     case Operation::kListWorkloadEvents: return handle::list_workload_events(std::move(call));
+    case Operation::kExecInWorkload: return handle::exec_in_workload(std::move(call));
     case Operation::kReadWorkloadLogs: return handle::read_workload_logs(std::move(call));
     case Operation::kListProjects: return handle::list_tree(std::move(call), TreeKind::kProject);
     case Operation::kCreateProject: return handle::create_tree_node(std::move(call), TreeKind::kProject);

@@ -22,6 +22,7 @@ void stream_events(Call call);
 
 // logs.cc
 void read_workload_logs(Call call);
+void exec_in_workload(Call call);
 
 // tree.cc
 void list_tree(Call call, TreeKind kind);

@@ -111,6 +111,8 @@ Result<Response> metrics(const Call& call) {
   write_reactor(text, call.world.reactor.stats());
   write_journal(text, TRY(call.world.journal.stats()), call.world.committer.stats());
   write_http(text, call.world.http_counters());
+  text.figure("exec_open", "gauge", "Commands that run beside replicas.",
+              static_cast<int64_t>(call.world.execs.open()));
   call.world.http_metrics.write(text);
   return Response{.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = text.take()};
 }

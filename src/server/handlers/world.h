@@ -11,12 +11,14 @@
 #include "api/operations.h"
 #include "api/problem.h"
 #include "boundary/clock.h"
+#include "boundary/engine.h"
 #include "boundary/gpus.h"
 #include "boundary/journal.h"
 #include "engine/local/old_attempts.h"
 #include "journal/committer.h"
 #include "server/byte_budget.h"
 #include "server/event_hub.h"
+#include "server/exec_bridge.h"
 #include "server/handlers/digest.h"
 #include "server/http_metrics.h"
 #include "server/pulse.h"
@@ -44,6 +46,7 @@ struct World {
   Committer& committer;
   EventHub& events;
   Clock& clock;
+  Engine& engine;
   Gpus& gpus;
   IdMaker& ids;
   Readers& readers;
@@ -51,6 +54,7 @@ struct World {
   ByteBudget& submissions;  // read and not yet answered
   HttpMetrics& http_metrics;
   Digests& digests;
+  ExecBridges& execs;
   const ServerFacts& facts;
   std::function<void()> stop_server;
   std::function<HttpCounters()> http_counters;

@@ -38,6 +38,9 @@ class Life::EngineView final : public Engine {
 
   EngineAbilities abilities() const override { return {.simulated = true}; }
   void on_report(std::function<void(EngineReport)> sink) override { life_.site_.machine.connect(std::move(sink)); }
+  Result<std::unique_ptr<ExecChannel>> exec(const ReplicaKey&, const std::string&, const ExecCommand&) override {
+    return Error{.code = Code::kRefused, .message = "no program runs in a simulation"};
+  }
   void start(ReplicaLaunch launch) override {
     if (!is_heard()) return;
     life_.site_.watcher.asked_start(launch);
@@ -137,6 +140,7 @@ Status Life::boot() {
                                          .committer = *committer_,
                                          .events = events_,
                                          .clock = *clock_,
+                                         .engine = *engine_,
                                          .gpus = *gpus_,
                                          .ids = *ids_,
                                          .readers = *readers_,
@@ -144,6 +148,7 @@ Status Life::boot() {
                                          .submissions = submissions_,
                                          .http_metrics = http_metrics_,
                                          .digests = digests_,
+                                         .execs = execs_,
                                          .facts = facts_,
                                          .stop_server = [] {},
                                          .http_counters = [] { return HttpCounters{}; }});

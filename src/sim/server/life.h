@@ -64,6 +64,7 @@ class Life {
   std::unique_ptr<EngineView> engine_;
   std::unique_ptr<Gpus> gpus_;
   EventHub events_;
+  ExecBridges execs_;
   std::shared_ptr<void> listening_;
   std::unique_ptr<Readers> readers_;
   std::unique_ptr<Committer> committer_;

@@ -37,6 +37,10 @@ class Users::Sink final : public AnswerSink {
     answer({.status = 200, .body = ""});
     return nullptr;
   }
+  // No program runs here, so nobody gets as far as that.
+  void take_over(std::function<void(TakenOver)>) override {
+    users_.site_.watcher.complain("answers", exchange_->line + " was taken over");
+  }
 
  private:
   Users& users_;

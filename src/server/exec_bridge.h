@@ -1,0 +1,65 @@
+// Between the WebSocket of a client and a command beside a replica: one thread for each,
+// as long as it lasts.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "api/websocket.h"
+#include "base/result.h"
+#include "boundary/engine.h"
+
+namespace moulin {
+
+// What a client wants a command to run in; known and allowed.
+struct ExecTarget {
+  Engine& engine;
+  ReplicaKey key{};
+  std::string token{};
+  UserName by{};
+  std::function<Status()> check{};  // asked again and again, from another thread: whether it is still allowed
+};
+
+struct ExecLimits {
+  size_t bridges = 64;               // at a time
+  size_t of_one_user = 16;           // of these
+  Duration idle = hours(24);         // so long neither side said anything: it is hung up on
+  Duration silence = seconds(30);    // before the client says what it wants to run
+  Duration beat = WebSocket::kBeat;  // so often times are looked at
+};
+
+// Thread-safe. Each holds at most about 2 MiB of what is on its way.
+class ExecBridges {
+ public:
+  explicit ExecBridges(ExecLimits limits = {}) : limits_(limits) {}
+  ~ExecBridges();  // hangs up on all
+  ExecBridges(const ExecBridges&) = delete;
+  ExecBridges& operator=(const ExecBridges&) = delete;
+
+  // kTooMany: as many as may be are open.
+  Status check_room(const UserName& user);
+  size_t open();
+  // The connection is the bridge's from now on; without room it is hung up.
+  void start(TakenOver connection, Request request, ExecTarget target);
+
+ private:
+  struct Bridge {
+    UserName by{};
+    std::thread thread{};
+    WebSocket* socket = nullptr;  // while it runs; guarded by mutex_
+    bool over = false;
+  };
+  void run(Bridge& bridge, TakenOver connection, const Request& request, const ExecTarget& target);
+  void forget_ended();                           // with mutex_ held
+  Status find_room(const UserName& user) const;  // with mutex_ held
+
+  const ExecLimits limits_;
+  std::mutex mutex_;
+  std::list<Bridge> bridges_;
+  bool stopping_ = false;
+};
+
+}  // namespace moulin

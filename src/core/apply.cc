@@ -47,6 +47,11 @@ void fold(State& state, const event::TreeNodeRemoved& event, Instant) {
 void fold(State& state, const event::UserCreated& event, Instant) {
   state.users.set(event.user.name, Cow<User>(event.user));
 }
+void fold(State& state, const event::UserChanged& event, Instant) {
+  User user = *state.users.at(event.name);
+  user.account = event.account;
+  state.users.set(event.name, Cow<User>(user));
+}
 void fold(State& state, const event::UserRemoved& event, Instant) {
   MOULIN_CHECK(state.users.erase(event.name));
   std::vector<Binding> bindings;

@@ -60,6 +60,16 @@ Status judge(Case& c, const command::CreateUser& command) {
   return {};
 }
 
+Status judge(Case& c, const command::ChangeUser& command) {
+  TRY(require(c.state(), c.actor(), Verb::kManageSystem, kRootTree));
+  TRY(check_account(command.account));
+  const Cow<User>* user = c.state().users.find(command.name);
+  if (user == nullptr) return no_such_user(command.name);
+  if ((*user)->account == command.account) return {};
+  c.happens(event::UserChanged{.name = command.name, .account = command.account});
+  return {};
+}
+
 Status judge(Case& c, const command::RemoveUser& command) {
   TRY(require(c.state(), c.actor(), Verb::kManageSystem, kRootTree));
   if (!c.state().users.contains(command.name)) return no_such_user(command.name);

@@ -41,6 +41,7 @@ Status judge(Case& c, const command::ChangeQuota& command);
 Status judge(Case& c, const command::RemoveTreeNode& command);
 
 Status judge(Case& c, const command::CreateUser& command);
+Status judge(Case& c, const command::ChangeUser& command);
 Status judge(Case& c, const command::RemoveUser& command);
 Status judge(Case& c, const command::IssueToken& command);
 Status judge(Case& c, const command::RevokeToken& command);

@@ -86,6 +86,12 @@ TEST_CASE("users, tokens and roles come, go, and go together") {
   CHECK(cluster.outcome(command::CreateUser{.name = max, .account = "max"}) == Words{"user_created"});
   CHECK(cluster.outcome(command::CreateUser{.name = max, .account = {}}) == Words{"conflict"});
   CHECK(cluster.outcome(command::CreateUser{.name = UserName("Max!"), .account = {}}) == Words{"invalid"});
+  CHECK(cluster.outcome(command::ChangeUser{.name = max, .account = "max"}).empty());
+  CHECK(cluster.outcome(command::ChangeUser{.name = max, .account = "Mäx"}) == Words{"invalid"});
+  CHECK(cluster.outcome(command::ChangeUser{.name = max, .account = "root"}, "max") == Words{"forbidden"});
+  CHECK(cluster.outcome(command::ChangeUser{.name = UserName("nobody"), .account = {}}) == Words{"not_found"});
+  CHECK(cluster.outcome(command::ChangeUser{.name = max, .account = {}}) == Words{"user_changed"});
+  CHECK(cluster.core.state().users.at(max)->account.empty());
   CHECK(cluster.outcome(command::CreateUser{.name = UserName("eve"), .account = "root:x"}) == Words{"invalid"});
   CHECK(cluster.outcome(command::IssueToken{token(1, "max")}, "max") == Words{"token_issued"});
   CHECK(cluster.outcome(command::IssueToken{token(2, "max")}, "admin") == Words{"token_issued"});

@@ -72,6 +72,11 @@ struct CreateUser {
   UserName name;
   std::string account;
 };
+// Replicas that run already keep the account that they were started under.
+struct ChangeUser {
+  UserName name;
+  std::string account;  // empty: the server's
+};
 struct RemoveUser {
   UserName name;
 };
@@ -150,13 +155,12 @@ struct Tick {};
 
 }  // namespace command
 
-using CommandBody =
-    std::variant<command::Submit, command::Stop, command::Pause, command::Resume, command::BeginExec,
-                 command::CreateTreeNode, command::ChangeQuota, command::RemoveTreeNode, command::CreateUser,
-                 command::RemoveUser, command::IssueToken, command::RevokeToken, command::GrantRole,
-                 command::RevokeRole, command::RegisterNode, command::ChangeNodeMode, command::ReportPresence,
-                 command::ReportGpu, command::RemoveNode, command::BeginEpoch, command::MoveWallClock,
-                 command::TakeReport, command::Start, command::Evict, command::EndPass, command::Tick>;
+using CommandBody = std::variant<
+    command::Submit, command::Stop, command::Pause, command::Resume, command::BeginExec, command::CreateTreeNode,
+    command::ChangeQuota, command::RemoveTreeNode, command::CreateUser, command::ChangeUser, command::RemoveUser,
+    command::IssueToken, command::RevokeToken, command::GrantRole, command::RevokeRole, command::RegisterNode,
+    command::ChangeNodeMode, command::ReportPresence, command::ReportGpu, command::RemoveNode, command::BeginEpoch,
+    command::MoveWallClock, command::TakeReport, command::Start, command::Evict, command::EndPass, command::Tick>;
 
 struct Command {
   Actor actor{};

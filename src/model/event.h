@@ -122,6 +122,17 @@ struct UserCreated {
   }
 };
 
+struct UserChanged {
+  MOULIN_EVENT(26, "user_changed");
+  UserName name{};
+  std::string account{};
+  template <class Self, class Visit>
+  static void describe(Self& self, Visit& visit) {
+    visit(1, "name", self.name);
+    visit(2, "account", self.account);
+  }
+};
+
 // Their tokens and bindings go with them.
 struct UserRemoved {
   MOULIN_EVENT(21, "user_removed");
@@ -555,14 +566,14 @@ namespace moulin {
 using EventBody =
     std::variant<event::EpochBegan, event::WallClockMoved, event::RequestRemembered, event::RequestsForgotten,
                  event::TreeNodeCreated, event::QuotaChanged, event::TreeNodeRemoved, event::UserCreated,
-                 event::UserRemoved, event::TokenIssued, event::TokenRevoked, event::RoleGranted, event::RoleRevoked,
-                 event::NodeRegistered, event::NodeModeChanged, event::NodePresenceChanged, event::GpuChanged,
-                 event::NodeRemoved, event::WorkloadSubmitted, event::AttemptStarted, event::ReplicasAdded,
-                 event::ReplicaRan, event::AttemptRan, event::CheckpointWritten, event::UsageRecorded, event::EndAsked,
-                 event::ReplicaEndAsked, event::ReplicaEnded, event::AttemptEnded, event::WorkloadStopped,
-                 event::WorkloadPaused, event::WorkloadResumed, event::WorkloadForgotten, event::StaleReported,
-                 event::StrangerEndAsked, event::BackOffEnded, event::ClaimMade, event::ClaimReleased, event::PassEnded,
-                 event::PauseAsked, event::ExecBegan>;
+                 event::UserChanged, event::UserRemoved, event::TokenIssued, event::TokenRevoked, event::RoleGranted,
+                 event::RoleRevoked, event::NodeRegistered, event::NodeModeChanged, event::NodePresenceChanged,
+                 event::GpuChanged, event::NodeRemoved, event::WorkloadSubmitted, event::AttemptStarted,
+                 event::ReplicasAdded, event::ReplicaRan, event::AttemptRan, event::CheckpointWritten,
+                 event::UsageRecorded, event::EndAsked, event::ReplicaEndAsked, event::ReplicaEnded,
+                 event::AttemptEnded, event::WorkloadStopped, event::WorkloadPaused, event::WorkloadResumed,
+                 event::WorkloadForgotten, event::StaleReported, event::StrangerEndAsked, event::BackOffEnded,
+                 event::ClaimMade, event::ClaimReleased, event::PassEnded, event::PauseAsked, event::ExecBegan>;
 
 struct Event {
   Instant at{};      // of the command that caused it

@@ -1,5 +1,7 @@
 #include "model/gpu_request.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "base/json_reader.h"
@@ -29,8 +31,9 @@ Error not_whole(std::string_view path, std::string_view given, int64_t milli) {
   int64_t devices = (milli + 999) / 1000;
   std::string each = to_text(Share{(milli + devices - 1) / devices});
   Error error = refused(path, given, "is neither a part of one device nor a whole number of devices");
-  error.to_do = "write " + std::to_string(devices) + " for whole devices, or {count: " + std::to_string(devices) +
-                ", share: " + each + "} for " + each + " of each of " + std::to_string(devices);
+  error.to_do = fmt::format(
+      "write {0} for whole devices, or {{count: {0}, share: {1}}} ({0}x{1} on the command line) for {1} of each of {0}",
+      devices, each);
   return error;
 }
 

@@ -60,8 +60,10 @@ TEST_CASE("one and a half devices: the message says what to write") {
   Error error = error_of("1.5");
   CHECK(error.field == "resources.gpu");
   CHECK(error.given == "1.5");
-  CHECK(error.to_do == "write 2 for whole devices, or {count: 2, share: 0.75} for 0.75 of each of 2");
-  CHECK(error_of("2.5").to_do == "write 3 for whole devices, or {count: 3, share: 0.834} for 0.834 of each of 3");
+  CHECK(error.to_do ==
+        "write 2 for whole devices, or {count: 2, share: 0.75} (2x0.75 on the command line) for 0.75 of each of 2");
+  CHECK(error_of("2.5").to_do ==
+        "write 3 for whole devices, or {count: 3, share: 0.834} (3x0.834 on the command line) for 0.834 of each of 3");
 }
 
 TEST_CASE("negative, huge and odd amounts are refused") {

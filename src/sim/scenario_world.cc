@@ -12,6 +12,7 @@ struct Subject {
   std::string operator()(const event::QuotaChanged& e) const { return e.at.text; }
   std::string operator()(const event::TreeNodeRemoved& e) const { return e.name.text; }
   std::string operator()(const event::UserCreated& e) const { return e.user.name.text; }
+  std::string operator()(const event::UserChanged& e) const { return e.name.text; }
   std::string operator()(const event::UserRemoved& e) const { return e.name.text; }
   std::string operator()(const event::RoleGranted& e) const { return e.binding.user.text; }
   std::string operator()(const event::RoleRevoked& e) const { return e.binding.user.text; }

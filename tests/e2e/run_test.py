@@ -171,6 +171,18 @@ class Run(Shared):
 class Accounts(unittest.TestCase):
     """Programs run under the account of their owner, reach what is theirs and nothing else."""
 
+    def test_an_account_is_changed_for_the_next_start(self):
+        with Server() as server:
+            server.folder.chmod(0o755)
+            server.cli("user", "create", "eve")
+            server.cli("role", "grant", "eve", "member", "at", "default")
+            env = {"MOULIN_TOKEN": server.cli("token", "create", "--user", "eve", "--json").json["secret"]}
+            self.assertIn("nobody", server.cli("user", "set", "eve", "--account", "nobody").out)
+            self.assertEqual(server.cli("run", "--folder", "/", "--", "id", "-un", env=env).out, "nobody\n")
+            self.assertEqual(server.cli("user", "set", "eve", "--account", "root", env=env, check=False).code, 5)
+            self.assertEqual(server.cli("user", "set", "eve", check=False).code, 2)
+            self.assertEqual(server.cli("user", "set", "none", "--no-account", check=False).code, 4)
+
     def test_member_with_an_account(self):
         with Server() as server:
             server.folder.chmod(0o755)

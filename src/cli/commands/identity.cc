@@ -32,6 +32,20 @@ Result<int> user_create(Session& session) {
   return 0;
 }
 
+Result<int> user_set(Session& session) {
+  const Call& call = session.call();
+  const std::string* account = call.value("account");
+  if ((account != nullptr) == call.has("no-account")) {
+    return Error{
+        .code = Code::kInvalid,
+        .message = account != nullptr ? "--account and --no-account contradict each other" : "nothing is to be set",
+        .to_do = "write --account ACCOUNT, or --no-account for the account of the server"};
+  }
+  wire::UserChange change{.account = account != nullptr ? *account : ""};
+  wire::User user = TRY(session.ask(wire::ChangeUser{.user = call.words.front()}, change));
+  return session.show(wire::UserList{.items = {user}}, render_plain_users);
+}
+
 Result<int> user_delete(Session& session) {
   TRY(session.ask(wire::RemoveUser{.user = session.call().words.front()}));
   session.console().note("Removed " + session.call().words.front() + " with all tokens and roles.");
@@ -91,6 +105,9 @@ Result<int> role_revoke(Session& session) {
 
 constexpr OptionSpec kUserOptions[] = {
     {.name = "account", .value = "ACCOUNT", .help = "Unix account that runs their replicas"}};
+constexpr OptionSpec kUserSetOptions[] = {
+    {.name = "account", .value = "ACCOUNT", .help = "Unix account that runs their replicas"},
+    {.name = "no-account", .help = "back to the account of the server"}};
 constexpr OptionSpec kTokenOptions[] = {
     {.name = "user", .value = "USER", .help = "for this user (unless given: yourself)"},
     {.name = "label", .value = "TEXT", .help = "what it is for"},
@@ -119,6 +136,16 @@ constexpr Verb kVerbs[] = {
                  "moulin role grant ada member at nlp\n"
                  "moulin token create --user ada --expires 90d",
      .run = user_create},
+    {.name = "user set",
+     .group = kGroup,
+     .arguments = "USER",
+     .words_min = 1,
+     .words_max = 1,
+     .summary = "change the account that runs their work",
+     .options = kUserSetOptions,
+     .details = "Replicas that run already keep the account that they were started under.\n",
+     .examples = "moulin user set ada --account ada",
+     .run = user_set},
     {.name = "user delete",
      .group = kGroup,
      .arguments = "USER",

@@ -47,6 +47,7 @@ void call_handler(Operation operation, Call call) {
     case Operation::kListQueue: return handle::list_queue(std::move(call));
     case Operation::kListUsers: return handle::list_users(std::move(call));
     case Operation::kCreateUser: return handle::create_user(std::move(call));
+    case Operation::kChangeUser: return handle::change_user(std::move(call));
     case Operation::kRemoveUser: return handle::remove_user(std::move(call));
     case Operation::kListTokens: return handle::list_tokens(std::move(call));
     case Operation::kIssueToken: return handle::issue_token(std::move(call));

@@ -38,6 +38,7 @@ void list_queue(Call call);
 // identity.cc
 void list_users(Call call);
 void create_user(Call call);
+void change_user(Call call);
 void remove_user(Call call);
 void list_tokens(Call call);
 void issue_token(Call call);

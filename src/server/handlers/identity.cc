@@ -152,14 +152,28 @@ Respond respond_nothing() {
 
 void list_users(Call call) { finish(call, list_page_of_users(call)); }
 
+namespace {
+
+Respond respond_user(const UserName& name, int status) {
+  return [name, status](const Call& answered, const Events&) {
+    return ok(user_of(answered, *answered.state().users.at(name)), status);
+  };
+}
+
+}  // namespace
+
 void create_user(Call call) {
   Result<wire::NewUser> body = wire::read_body<wire::NewUser>(call.request);
   if (!body) return call.responder.answer(problem_response(body.error()));
   UserName name{body->name};
-  give_command(std::move(call), command::CreateUser{name, body->account.value_or("")},
-               [name](const Call& answered, const Events&) {
-                 return ok(user_of(answered, *answered.state().users.at(name)), 201);
-               });
+  give_command(std::move(call), command::CreateUser{name, body->account.value_or("")}, respond_user(name, 201));
+}
+
+void change_user(Call call) {
+  Result<wire::UserChange> body = wire::read_body<wire::UserChange>(call.request);
+  if (!body) return call.responder.answer(problem_response(body.error()));
+  UserName name{call.values.at(0)};
+  give_command(std::move(call), command::ChangeUser{name, body->account}, respond_user(name, 200));
 }
 
 void remove_user(Call call) {

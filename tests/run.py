@@ -9,6 +9,7 @@ of tidy, a Python test, and any other ctest test as a whole. A program that prin
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -152,20 +153,30 @@ def tidy_lane(only):
     return count
 
 
-def e2e_lane(only, long):
+def e2e_lane(only, long, preset="release", environment=()):
+    """End to end, with the program of a preset."""
     files = list((ROOT / "tests/e2e").glob("*_test.py"))
     if not any(only in path.stem or only in path.read_text() for path in files):
         return Count()
-    if not build("release", ["all"]):
-        return Count(failed=1, names=["release: build"])
+    if not build(preset, ["all"] if preset == "release" else ["moulin"]):
+        return Count(failed=1, names=[f"{preset}: build"])
     command = [sys.executable, ROOT / "tests/e2e/run.py"] + (["--only", only] if only else [])
-    done = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                            env={**os.environ, "MOULIN_LONG": "1" if long else ""})
-    output = []
-    for line in done.stdout:
-        output.append(line)
-        print(line, end="", flush=True)
-    return count_output("e2e", "".join(output), done.wait() == 0)
+    return program_lane("e2e", command, {"MOULIN_LONG": "1" if long else "",
+                                         "MOULIN_BINARY": str(ROOT / "build" / preset / "moulin"), **dict(environment)})
+
+
+def asan_lane(only):
+    """All tests with the address and undefined sanitizers; what they report without a test's notice counts, too."""
+    count = ctest_lane("asan", ["-L", "unit"], only)
+    reports = ROOT / "build/asan/reports"
+    shutil.rmtree(reports, ignore_errors=True)
+    reports.mkdir(parents=True)
+    options = f"log_path={reports}/report"
+    count.add(e2e_lane(only, False, "asan", {"ASAN_OPTIONS": options, "UBSAN_OPTIONS": options}))
+    for report in sorted(reports.iterdir()):
+        say(f"--- {report.name}\n{report.read_text(errors='replace')[-4000:]}")
+        count.add(Count(failed=1, names=[report.name]))
+    return count
 
 
 def fuzz_lane(only):
@@ -192,10 +203,11 @@ def fuzz_lane(only):
     return count
 
 
-def program_lane(name, command):
+def program_lane(name, command, environment=()):
     """One program that counts for itself, shown while it runs."""
     output = []
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as done:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env={**os.environ, **dict(environment)}) as done:
         for line in done.stdout:
             output.append(line)
             print(line, end="", flush=True)
@@ -215,6 +227,8 @@ def run_lane(lane, arguments):
         return ctest_lane("release", ["-LE", "tidy"], arguments.only)
     if lane == "e2e":
         return e2e_lane(arguments.only, arguments.long)
+    if lane == "asan":
+        return asan_lane(arguments.only)
     if lane == "fuzz":
         return fuzz_lane(arguments.only)
     if lane == "simulation":

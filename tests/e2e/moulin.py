@@ -26,6 +26,9 @@ import contract
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BINARY = Path(os.environ.get("MOULIN_BINARY", ROOT / "build/release/moulin"))
+SANITIZED = "ASAN_OPTIONS" in os.environ  # the program was built so, see tests/run.py
+# Of every program that a test starts; the test's own environment is not for them.
+ENVIRONMENT = {name: os.environ[name] for name in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
 START_SECONDS_MAX = 30
 CLI_SECONDS_MAX = 60
 LONG = bool(os.environ.get("MOULIN_LONG"))  # the long lane: more of the same
@@ -53,7 +56,7 @@ class Answer:
 
 def run_moulin(*arguments, env=None, stdin=None, timeout=CLI_SECONDS_MAX, cwd=None):
     """Runs the program without a server around it."""
-    clean = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8", **(env or {})}
+    clean = {**ENVIRONMENT, "HOME": "/nonexistent", "LANG": "C.UTF-8", **(env or {})}
     done = subprocess.run([BINARY, *arguments], env=clean, cwd=cwd, input=stdin or "", capture_output=True, text=True,
                           timeout=timeout, check=False)
     return Answer([str(argument) for argument in arguments], done)
@@ -102,7 +105,7 @@ class Server:
         command = [BINARY, "up", "--data", self.data, "--listen", "127.0.0.1:0", "--json", *self.options]
         if self.simulate:
             command += ["--simulate", self.simulate]
-        environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LANG": "C.UTF-8", **self.env}
+        environment = {**ENVIRONMENT, "HOME": str(self.folder), "LANG": "C.UTF-8", **self.env}
         with open(self.folder / "server.log", "ab") as log:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL,
                                             env=environment, start_new_session=True)
@@ -191,7 +194,7 @@ class Server:
     @contextlib.contextmanager
     def follow(self, *arguments):
         """A command that goes on by itself (`logs -f`); killed at the end of the block, whatever happened."""
-        process = subprocess.Popen([BINARY, *arguments], env={"PATH": os.environ["PATH"], **self.client_environment},
+        process = subprocess.Popen([BINARY, *arguments], env={**ENVIRONMENT, **self.client_environment},
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                    text=True, start_new_session=True)
         try:

@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from moulin import BINARY, Server, run_moulin, wait_for
+from moulin import BINARY, ENVIRONMENT, Server, run_moulin, wait_for
 
 
 def installed(folder, *options):
@@ -34,7 +34,7 @@ class ManagedServer(Server):
         with open(self.folder / "server.log", "ab") as log:
             self.process = subprocess.Popen([*shlex.split(command), "--json"], stdout=subprocess.PIPE, stderr=log,
                                             stdin=subprocess.DEVNULL, start_new_session=True,
-                                            env={"PATH": os.environ["PATH"], "HOME": str(self.folder),
+                                            env={**ENVIRONMENT, "HOME": str(self.folder),
                                                  "NOTIFY_SOCKET": str(path)})
 
     def end(self):

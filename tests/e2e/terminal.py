@@ -16,7 +16,7 @@ import struct
 import termios
 import time
 
-from moulin import BINARY
+from moulin import BINARY, ENVIRONMENT
 
 CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
@@ -24,7 +24,7 @@ CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 class Terminal:
     def __init__(self, *arguments, env=None, columns=80, lines=24):
         self.text = ""
-        environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "LANG": "C.UTF-8", "TERM": "xterm",
+        environment = {**ENVIRONMENT, "HOME": "/nonexistent", "LANG": "C.UTF-8", "TERM": "xterm",
                        **(env or {})}
         self.process, self.screen = pty.fork()
         if self.process == 0:

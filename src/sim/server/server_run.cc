@@ -4,6 +4,7 @@
 
 #include "shim/temporary_folder.h"
 #include "sim/server/dice.h"
+#include "sim/server/followers.h"
 #include "sim/server/settled.h"
 
 namespace moulin::sim {
@@ -13,12 +14,16 @@ namespace {
 constexpr int64_t kQuietEvery = 2'500;      // events from one quiet time to the next
 constexpr int64_t kStepsMax = 20'000'000;   // without an end: something turns in circles
 constexpr int64_t kIdleStepsMax = 200'000;  // without an event
+constexpr size_t kFollowers = 3;
 
 }  // namespace
 
 class ServerRun {
  public:
   explicit ServerRun(const RunOptions& options);
+  ~ServerRun() { followers_.server_died(); }
+  ServerRun(const ServerRun&) = delete;
+  ServerRun& operator=(const ServerRun&) = delete;
   RunResult run();
 
  private:
@@ -67,6 +72,7 @@ class ServerRun {
   Pulse pulse_;
   Site site_;
   Users users_;
+  Followers followers_;
 
   std::unique_ptr<Life> life_;
   bool is_alive_ = false;
@@ -103,7 +109,8 @@ ServerRun::ServerRun(const RunOptions& options)
             .pulse = pulse_,
             .data_folder = folder_ / "data",
             .reaches_outside = [this] { return reaches_outside(); }},
-      users_(site_, options.seed, options.users) {
+      users_(site_, options.seed, options.users),
+      followers_(site_, options.seed, kFollowers) {
   faults_.allow(options.faults);
   timeline_.after({}, [this] { come_again(); });
   timeline_.after(seconds(1), [this] { mischief(); });
@@ -137,7 +144,7 @@ void ServerRun::take_turn(Who who) {
     case Who::kCommitter:
       committer_ready_ = life_->committer().turn();
       if (!committer_ready_) return;
-      reactor_ready_ = true;
+      reactor_ready_ = readers_ready_ = true;  // somebody may follow what is durable now
       disk_at_ = timeline_.now() + Duration{rng_.below(milliseconds(3).us)};
       if (faults_.strikes(Fault::kSlowCommits, 5'000))
         disk_at_ = timeline_.now() + Duration{faults_.dice(Fault::kSlowCommits).below(seconds(20).us)};
@@ -214,6 +221,7 @@ void ServerRun::begin_life() {
 void ServerRun::bury() {
   watcher_.note("  the server is dead");
   users_.server_died();
+  followers_.server_died();
   life_.reset();
   disk_.mend();
   if (is_power_lost_) {
@@ -263,7 +271,10 @@ void ServerRun::stopped() {
 // ---- What happens by itself ----
 
 void ServerRun::come_again() {
-  if (weather_ == Weather::kWild && life_ != nullptr) users_.ask(*life_);
+  if (weather_ == Weather::kWild && life_ != nullptr) {
+    users_.ask(*life_);
+    followers_.come(*life_, users_.admin_token());
+  }
   Duration pause = rng_.chance(300) ? Duration{rng_.below(milliseconds(5).us)} : Duration{rng_.below(seconds(4).us)};
   if (rng_.chance(1)) pause = hours(rng_.between(1, 26));
   timeline_.after(pause, [this] { come_again(); });
@@ -367,6 +378,7 @@ void ServerRun::quiet() {
   watcher_.note("  a quiet time");
   settle_alive(minutes(20));
   if (!watcher_.wrong()) check_settled(*life_, site_, users_);
+  followers_.check_settled();
   set(Weather::kWild);
 }
 
@@ -399,6 +411,7 @@ RunResult ServerRun::run() {
           .events = watcher_.events(),
           .requests = users_.asked(),
           .lives = lives_,
+          .followed = followers_.arrived(),
           .hash = watcher_.hash(),
           .counts = watcher_.counts(),
           .tail = watcher_.tail()};

@@ -23,6 +23,7 @@ struct RunResult {
   int64_t events = 0;  // that were durable
   int64_t requests = 0;
   int64_t lives = 0;                        // of the server
+  int64_t followed = 0;                     // events that reached somebody who follows them
   uint64_t hash = 0;                        // of all events, in order
   std::map<std::string, int64_t> counts{};  // events by word
   std::vector<std::string> tail{};          // what happened last

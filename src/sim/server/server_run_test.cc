@@ -10,6 +10,7 @@ RunResult run(const RunOptions& options) {
   RunResult result = run_server(options);
   CHECK_MESSAGE(!result.wrong, (result.wrong ? result.wrong->checker + ": " + result.wrong->text : ""));
   CHECK(result.events >= options.events);
+  CHECK(result.followed > result.events / 2);
   return result;
 }
 

@@ -39,6 +39,7 @@ class Users {
   // Of the server that lives now: not answered.
   std::vector<std::string> unanswered() const;
   int64_t asked() const { return asked_; }
+  std::string admin_token() { return token_of("admin"); }
 
  private:
   class Sink;

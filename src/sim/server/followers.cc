@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/event_reader.h"
+#include "base/check.h"
 
 namespace moulin::sim {
 
@@ -82,6 +83,8 @@ class Followers::Answer final : public AnswerSink {
     follower_->stream = std::make_shared<Stream>(all_, follower_);
     return follower_->stream;
   }
+  // Nobody follows so.
+  void take_over(std::function<void(TakenOver)>) override { MOULIN_CHECK(false, "a stream is no upgrade"); }
 
  private:
   Followers& all_;

@@ -220,7 +220,7 @@ Status judge(Case& c, const command::Resume& command) {
 
 Status judge(Case& c, const command::BeginExec& command) {
   const Workload& workload = *TRY(find_workload(c, command.workload));
-  TRY(require_change(c.state(), c.actor(), workload));
+  TRY(require_exec(c.state(), c.actor(), workload));
   const Attempt* attempt = workload.live();
   if (attempt == nullptr) {
     return Error{.code = Code::kConflict,

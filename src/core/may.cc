@@ -38,6 +38,8 @@ bool workload_may(const State& state, WorkloadId id, Verb verb, const TreeName& 
   return verb == Verb::kSee && workload != nullptr && workload->spec.project == at;
 }
 
+bool is_own(const Actor& actor, const Workload& workload) { return actor.user == workload.owner && !actor.workload; }
+
 }  // namespace
 
 bool may(const State& state, const Actor& actor, Verb verb, const TreeName& at) {
@@ -72,8 +74,19 @@ Status require(const State& state, const Actor& actor, Verb verb, const TreeName
 }
 
 Status require_change(const State& state, const Actor& actor, const Workload& workload) {
-  bool own = actor.user == workload.owner && !actor.workload;
-  return require(state, actor, own ? Verb::kSubmit : Verb::kManageWorkload, workload.spec.project);
+  Verb verb = is_own(actor, workload) ? Verb::kSubmit : Verb::kManageWorkload;
+  return require(state, actor, verb, workload.spec.project);
+}
+
+Status require_exec(const State& state, const Actor& actor, const Workload& workload) {
+  const TreeName& project = workload.spec.project;
+  if (is_own(actor, workload)) return require(state, actor, Verb::kSubmit, project);
+  TRY(require(state, actor, Verb::kSee, project));
+  if (may(state, actor, Verb::kManageSystem, kRootTree)) return {};
+  return Error{.code = Code::kForbidden,
+               .message = actor.user.text + " may not run commands beside the workloads of others",
+               .allowed = workload.owner.text + ", and users with the role admin at " + kRootTree.text,
+               .to_do = "ask its owner to run it: it has the owner's account and secrets"};
 }
 
 }  // namespace moulin

@@ -11,9 +11,9 @@ namespace moulin {
 enum class Verb {
   kSee,             // viewer: workloads, quota, nodes
   kSubmit,          // member: new workloads; also stop, pause, resume, exec of one's own
-  kManageWorkload,  // admin: the same of others
+  kManageWorkload,  // admin: stop, pause, resume those of others
   kManageTree,      // admin of the node: quotas, projects and departments below it
-  kManageSystem,    // admin of the organisation: nodes, users, tokens of others, roles
+  kManageSystem,    // admin of the organisation: nodes, users, tokens of others, roles, exec beside all
 };
 
 // A role at a node holds for everything below it. Moulin itself may everything. A token
@@ -27,8 +27,12 @@ Error forbidden(const Actor& actor, Verb verb, const TreeName& at);
 // actor may not even see `at`.
 Status require(const State& state, const Actor& actor, Verb verb, const TreeName& at);
 
-// The same for stopping, pausing, resuming this workload and running commands beside it:
-// one's own, or those of others with the right to manage them.
+// The same for stopping, pausing and resuming this workload: one's own, or those of others
+// with the right to manage them.
 Status require_change(const State& state, const Actor& actor, const Workload& workload);
+
+// The same for running commands beside it. They have its owner's account and secrets: beside
+// those of others only who may everything may do this, since such a person could anyway.
+Status require_exec(const State& state, const Actor& actor, const Workload& workload);
 
 }  // namespace moulin

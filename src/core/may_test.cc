@@ -99,4 +99,25 @@ TEST_CASE("who may not see a thing is told that it is not there; who may, which 
   CHECK(status.error().allowed == "users with the role member at nlp or above it");
 }
 
+TEST_CASE("beside a workload run commands its owner, as long as a member, and who may everything") {
+  Offices offices;
+  Workload workload{.spec = {.project = TreeName("nlp")}, .owner = UserName("member-nlp")};
+  auto code = [&](std::string_view user, WorkloadId as = {}) {
+    Status status = require_exec(offices.core.state(), {.user = UserName(user), .workload = as}, workload);
+    return status ? std::string("yes") : std::string(to_text(status.error().code));
+  };
+  CHECK(code("member-nlp") == "yes");
+  CHECK(code("admin-organisation") == "yes");
+  for (std::string_view user : {"admin-nlp", "admin-science", "member-science", "member-organisation", "viewer-nlp"}) {
+    CAPTURE(user);
+    CHECK(code(user) == "forbidden");
+  }
+  CHECK(code("nobody") == "not_found");
+  CHECK(code("member-nlp", {7}) == "not_found");  // the token of a workload of theirs
+  workload.owner = UserName("viewer-nlp");        // has lost the role
+  CHECK(code("viewer-nlp") == "forbidden");
+  workload.owner = UserName("nobody");
+  CHECK(code("nobody") == "not_found");
+}
+
 }  // namespace moulin

@@ -160,7 +160,7 @@ class Exec(unittest.TestCase):
         status, body = self.server.api("GET", f"/workloads/{self.workload}/exec")
         self.assertEqual((status, body["field"]), (400, "Upgrade"))
 
-    def test_only_who_may_stop_it(self):
+    def test_only_the_owner_and_who_may_everything(self):
         def token(name, role):
             self.server.cli("user", "create", name, "--account", pwd.getpwuid(os.getuid()).pw_name)
             if role:
@@ -177,11 +177,17 @@ class Exec(unittest.TestCase):
             self.assertEqual((refused.code, refused.out), (code, ""), str(refused))
             self.assertIn(words, refused.err)
             self.assertEqual(self.server.cli("stop", self.workload, check=False, env=who).code, code, "as for stop")
-        self.assertEqual(exec_as(boss, self.workload).out, "done\n")
         own = self.server.cli("run", "--detach", "--json", "--", "sleep", "1000", env=eve).json["id"]
         self.server.wait_for_state(own, "running")
         self.assertEqual(exec_as(eve, own).out, "done\n")
         self.assertEqual(exec_as(vic, own).code, 5)
+        # An admin of the project may stop it, and does not get the account of its owner by that.
+        for workload in (own, self.workload):
+            refused = exec_as(boss, workload)
+            self.assertEqual((refused.code, refused.out), (5, ""), str(refused))
+            self.assertIn("ask its owner", refused.err)
+        self.assertEqual(exec_as({}, own).out, "done\n", "an admin of the organisation")
+        self.server.cli("stop", own, env=boss)
 
     def test_a_page_of_another_site_opens_none(self):
         headers = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",

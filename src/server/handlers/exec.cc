@@ -18,7 +18,7 @@ Status check_again(const World& world, const Request& request, WorkloadId id) {
   PublishedView view = world.reactor.view();
   Actor actor = TRY(authenticate(view->state, request, std::max(world.clock.now(), view->state.now)));
   const Workload* workload = view->state.workload(id);
-  return workload == nullptr ? Status() : require_change(view->state, actor, *workload);
+  return workload == nullptr ? Status() : require_exec(view->state, actor, *workload);
 }
 
 // What the event is about, as long as it is there.

@@ -182,7 +182,9 @@ struct WebSocket::Implementation {
     watched.at(descriptor).file.async_wait(kind, [this, descriptor, what](error_code error) {
       // "Not supported": a file that is always ready.
       if (over || error == asio::error::operation_aborted) return;
-      std::function<void()> then = std::exchange(watched.at(descriptor).then[what], nullptr);
+      auto found = watched.find(descriptor);
+      if (found == watched.end()) return;
+      std::function<void()> then = std::exchange(found->second.then[what], nullptr);
       if (then) then();
     });
   }
@@ -296,6 +298,8 @@ void WebSocket::when(int descriptor, Wait wait, std::function<void()> then) {
   watched->second.then[wait] = std::move(then);
   if (!waits) implementation_->wait(descriptor, wait);
 }
+
+void WebSocket::forget(int descriptor) { implementation_->watched.erase(descriptor); }
 
 void WebSocket::close() {
   if (std::exchange(implementation_->closing, true)) return;

@@ -58,6 +58,8 @@ class WebSocket {
   // Once, when the descriptor is ready; a regular file always is. Asked again before that,
   // the later callback counts.
   void when(int descriptor, Wait wait, std::function<void()> then);
+  // Waits for it no more, before its owner closes it: until then ours keeps it open, too.
+  void forget(int descriptor);
   // Sends what is queued, says good-bye, and run() returns.
   void close();
   // Thread-safe; run() returns soon, without good-bye.

@@ -112,6 +112,7 @@ class Conversation {
     wire::ExecEnd last{.code = outcome.code, .signal = outcome.signal, .error = outcome.error};
     socket_.send(WebSocket::Kind::kText, write_json(wire::write(last)));
     socket_.close();
+    if (channel_) socket_.forget(channel_->descriptor());
     channel_.reset();
   }
 

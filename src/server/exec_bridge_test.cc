@@ -2,6 +2,7 @@
 #include "server/exec_bridge.h"
 
 #include <doctest/doctest.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -23,6 +24,7 @@ constexpr int kTriesMax = 50'000'000;
 struct Played {
   std::promise<void> full{};  // more input waits than may
   std::promise<void> hung_up{};
+  Descriptor peer{};  // of the channel
 };
 
 // Says "ready" and then nothing. Hungry: takes its input; else it waits for ever.
@@ -33,8 +35,8 @@ class PlayedChannel : public ExecChannel {
     int ends[2];
     MOULIN_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
     ours_ = Descriptor(ends[0]);
-    theirs_ = Descriptor(ends[1]);
-    MOULIN_CHECK(::send(theirs_.number(), "ready", 5, 0) == 5);
+    MOULIN_CHECK(::send(ends[1], "ready", 5, 0) == 5);
+    played.peer = Descriptor(ends[1]);
   }
   ~PlayedChannel() override { played_.hung_up.set_value(); }
 
@@ -59,7 +61,6 @@ class PlayedChannel : public ExecChannel {
   Played& played_;
   const Appetite appetite_;
   Descriptor ours_{};
-  Descriptor theirs_{};
   size_t waiting_ = 0;
 };
 
@@ -162,6 +163,19 @@ TEST_CASE("who may do it no more is hung up") {
   socket->run();
   CHECK(said.find("the token was revoked") != std::string::npos);
   CHECK(comes(harness.played.hung_up));
+}
+
+TEST_CASE("hanging up reaches the command at once, whatever the client does then") {
+  BridgeHarness harness({.idle = milliseconds(50), .beat = milliseconds(1)});
+  auto socket = harness.ask("eve");
+  socket->on_message = [&](WebSocket::Kind, std::string_view) { socket->stop(); };  // it is there, and hears no more
+  socket->run();
+  REQUIRE(comes(harness.played.hung_up));
+  pollfd end{.fd = harness.played.peer.number(), .events = POLLIN, .revents = 0};
+  constexpr int kLongMs = 20'000;
+  REQUIRE(::poll(&end, 1, kLongMs) == 1);
+  char byte = 0;
+  CHECK(::recv(end.fd, &byte, 1, MSG_DONTWAIT) == 0);
 }
 
 TEST_CASE("a client that goes hangs up, also on a command that takes no input") {

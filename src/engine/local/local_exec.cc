@@ -30,6 +30,9 @@ class LocalExec : public ExecChannel {
     send(frame_of(MessageKind::kHello, Hello{.token = token}));
   }
 
+  // Hangs up whoever else may hold a duplicate.
+  ~LocalExec() override { ::shutdown(socket_.number(), SHUT_RDWR); }
+
   int descriptor() const override { return socket_.number(); }
   bool wants_to_write() const override { return !unsent_.empty(); }
   size_t waiting() const override { return unsent_.size() + early_.size(); }

@@ -127,9 +127,12 @@ void ControlSocket::read_from(Client& client, std::vector<ShimCommand>& commands
     client.reader.add({buffer, static_cast<size_t>(got)});
     while (!client.closing) {
       Result<std::optional<Message>> message = client.reader.next();
-      if (!message) refuse(client, message.error().message);
-      else if (!*message) break;
-      else take(client, **message, commands);
+      if (!message)
+        refuse(client, message.error().message);
+      else if (!*message)
+        break;
+      else
+        take(client, **message, commands);
     }
   }
 }

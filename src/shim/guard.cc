@@ -28,11 +28,11 @@ namespace {
 
 constexpr int kStrikeFastMs = 1;
 constexpr int kStrikeSlowMs = 100;
+constexpr int kOrdersMax = 16;     // a turn; the end of a program is seen between
 constexpr int kFastStrikes = 200;  // then the rest hangs in the kernel, and we try less often
 
 void send_note(int socket, const GuardNote& note) {
-  while (::send(socket, &note, sizeof note, MSG_NOSIGNAL) < 0 && errno == EINTR) {
-  }
+  while (::send(socket, &note, sizeof note, MSG_NOSIGNAL) < 0 && errno == EINTR) {}
 }
 
 void close_all_but(std::array<int, 6> keep) {
@@ -103,8 +103,7 @@ class GuardProcess {
     while (true) {
       ::poll(wait.data(), shim_gone_ ? 0 : wait.size(), pause());
       signalfd_siginfo ignored;
-      while (::read(signals.number(), &ignored, sizeof ignored) > 0) {
-      }
+      while (::read(signals.number(), &ignored, sizeof ignored) > 0) {}
       take_orders();
       if (killing_) strike();
       reap();
@@ -117,7 +116,7 @@ class GuardProcess {
   }
 
   void take_orders() {
-    while (!shim_gone_) {
+    for (int orders = 0; !shim_gone_ && orders < kOrdersMax; ++orders) {
       Received received = receive();
       if (received.got < 0 && errno == EINTR) continue;
       if (received.got < 0 && errno == EAGAIN) return;
@@ -312,7 +311,7 @@ bool send_call(const Guard& guard, const GuardCall& call) {
   return ::send(guard.notes.number(), &call, sizeof call, MSG_NOSIGNAL | MSG_DONTWAIT) > 0;
 }
 
-void send_order(const Guard& guard, GuardOrder order) { send_call(guard, {.order = order}); }
+bool send_order(const Guard& guard, GuardOrder order) { return send_call(guard, {.order = order}); }
 
 bool send_exec(const Guard& guard, const GuardCall& call, const ExecDescriptors& descriptors) {
   GuardCall copy = call;

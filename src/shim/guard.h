@@ -79,7 +79,7 @@ Result<Guard> start_guard(const GuardRequest& request);
 // The next note; nothing when there is none now. For kBorn `sender` gets the number of
 // the program's process as we see it. An error when the guard is gone.
 Result<std::optional<GuardNote>> next_note(const Guard& guard, int64_t& sender);
-void send_order(const Guard& guard, GuardOrder order);
+bool send_order(const Guard& guard, GuardOrder order);
 // False when the guard cannot take it.
 bool send_call(const Guard& guard, const GuardCall& call);
 // False when the guard cannot take it.

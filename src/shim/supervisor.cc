@@ -11,7 +11,7 @@
 namespace moulin {
 namespace {
 
-constexpr int kOrphanPauseMs = 5;
+constexpr int kAgainMs = 5;
 
 int ms_until(Instant due, Instant now) {
   return static_cast<int>(std::clamp<int64_t>((due - now).us / 1000 + 1, 0, 60'000));
@@ -65,7 +65,7 @@ std::optional<ExecSessions::Place> Supervisor::exec_place() const {
 }
 
 int Supervisor::pause_ms(Instant now) const {
-  if (guard_lost_) return kOrphanPauseMs;
+  if (guard_lost_ || owed_) return kAgainMs;
   if (state_.exit) return ms_until(status_written_ ? ended_at_ + kLinger : status_due_, now);
   int pause = ms_until(pulse_due_, now);
   if (meter_) pause = std::min(pause, ms_until(meter_->next_look(), now));
@@ -107,11 +107,12 @@ void Supervisor::carry_out(const EndContract::Actions& actions, Instant now) {
     (void)write_atomically(parts_.exchange, attempt_files::kFlag, text, Durability::kProcess, owner);
   }
   if (actions.kill) begin_kill();
-  else if (actions.terminate && state_.started && guard_.notes) send_order(guard_, GuardOrder::kTerminate);
+  else if (actions.terminate && state_.started && guard_.notes) tell_guard(GuardOrder::kTerminate);
 }
 
 void Supervisor::on_time(Instant now) {
   if (guard_lost_) return adopt_orphans();
+  if (owed_) tell_guard(*owed_);
   if (state_.exit) {
     if (!status_written_ && now >= status_due_) write_status(now);
     return;

@@ -60,6 +60,7 @@ class Supervisor {
   void adopt_orphans();
   void finish(Duration cpu, Bytes largest);
   void begin_kill();
+  void tell_guard(GuardOrder order);
   void settle_exit();
 
   // The loop (supervisor.cc).
@@ -90,6 +91,7 @@ class Supervisor {
   std::optional<Cgroup> cgroup_;
   ShimLimits watched_;  // limits that the cgroup does not enforce
   Guard guard_;
+  std::optional<GuardOrder> owed_{};  // to the guard, which had no room for it
   bool guard_lost_ = false;
   std::optional<UsageMeter> meter_;
   std::optional<int> wait_status_;

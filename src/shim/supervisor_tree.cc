@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include <fmt/format.h>
@@ -149,13 +150,21 @@ void Supervisor::take_failure() {
         UsageMeter::Subject{.root = guard_.pid, .cgroup = cgroup_ ? &*cgroup_ : nullptr, .exchange = parts_.exchange},
         watched_, now);
     usage_due_ = now + parts_.launch.usage_interval;
-    if (contract_.reason()) send_order(guard_, contract_.killed() ? GuardOrder::kKill : GuardOrder::kTerminate);
+    if (contract_.reason()) tell_guard(contract_.killed() ? GuardOrder::kKill : GuardOrder::kTerminate);
   }
   news_ = true;
 }
 
 void Supervisor::begin_kill() {
-  if (guard_.notes) send_order(guard_, GuardOrder::kKill);
+  tell_guard(GuardOrder::kKill);
+}
+
+// One that is busy with commands beside the program may have no room for an order; lost, the
+// replica would never end. The stronger order stays.
+void Supervisor::tell_guard(GuardOrder order) {
+  GuardOrder wanted = std::max(order, owed_.value_or(order));
+  owed_.reset();
+  if (guard_.notes && !send_order(guard_, wanted)) owed_ = wanted;
 }
 
 void Supervisor::adopt_orphans() {

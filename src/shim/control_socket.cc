@@ -12,6 +12,8 @@
 namespace moulin {
 namespace {
 
+constexpr int kReadsMax = 16;  // a turn: what they bring must be taken before there is more
+
 bool may_steer(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -116,7 +118,7 @@ void ControlSocket::read_from(Client& client, std::vector<ShimCommand>& commands
   // One that is held shows its end in no other way.
   if (client.held && has_gone(client.socket.number())) client.closing = true;
   char buffer[4096];
-  while (!client.closing && !client.held) {
+  for (int reads = 0; reads < kReadsMax && !client.closing && !client.held; ++reads) {
     ssize_t got = ::recv(client.socket.number(), buffer, sizeof buffer, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;

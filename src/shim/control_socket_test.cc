@@ -89,6 +89,28 @@ TEST_CASE("who knows the token is let in and gets states; who does not is told s
   CHECK(refused.closed);
 }
 
+TEST_CASE("who feeds fast is read a piece at a time, and all of it in the end") {
+  Harness harness;
+  Fd client = harness.connect_and_greet();
+  constexpr size_t kFrames = 15;
+  constexpr size_t kPiece = 8 << 10;
+  std::string bytes = frame_of(MessageKind::kExec, ExecRequest{.argv = {"cat"}});
+  for (size_t i = 0; i < kFrames; ++i) bytes += frame(MessageKind::kInput, std::string(kPiece, 'x'));
+  REQUIRE(::send(client.number(), bytes.data(), bytes.size(), 0) == std::ssize(bytes));
+  size_t fed = 0;
+  int turns = 0;
+  for (; fed < kFrames * kPiece && turns < 10; ++turns) {
+    size_t before = fed;
+    for (const ShimCommand& command : harness.socket().serve()) {
+      const auto* message = std::get_if<ExecMessage>(&command);
+      if (message != nullptr && message->message.kind == MessageKind::kInput) fed += message->message.body.size();
+    }
+    CHECK(fed - before <= 72 << 10);
+  }
+  CHECK(fed == kFrames * kPiece);
+  CHECK(turns > 1);
+}
+
 TEST_CASE("callers that say nothing do not push out the one that was let in") {
   Harness harness;
   Fd ours = harness.connect_and_greet();

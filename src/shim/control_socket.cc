@@ -156,6 +156,8 @@ void ControlSocket::take(Client& client, const Message& message, std::vector<Shi
     commands.emplace_back(*seen);
   } else if (message.kind >= MessageKind::kExec && message.kind <= MessageKind::kSignal &&
              client.version >= kExecVersion) {
+    // Closing tells of the first one, as when it goes by itself.
+    if (client.executes && message.kind == MessageKind::kExec) return refuse(client, "one command a connection");
     client.executes = client.executes || message.kind == MessageKind::kExec;
     if (client.executes) commands.emplace_back(ExecMessage{client.number, message});
   }

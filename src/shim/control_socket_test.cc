@@ -111,6 +111,23 @@ TEST_CASE("who feeds fast is read a piece at a time, and all of it in the end") 
   CHECK(turns > 1);
 }
 
+TEST_CASE("who asks for a second command is shut out, and the first is told of it") {
+  Harness harness;
+  Fd client = harness.connect_and_greet();
+  std::string exec = frame_of(MessageKind::kExec, ExecRequest{.argv = {"cat"}});
+  std::string bytes = exec + exec;
+  REQUIRE(::send(client.number(), bytes.data(), bytes.size(), 0) == std::ssize(bytes));
+  std::vector<ShimCommand> commands = harness.socket().serve();
+  REQUIRE(commands.size() == 3);
+  CHECK(std::holds_alternative<Greeted>(commands[0]));
+  REQUIRE(std::holds_alternative<ExecMessage>(commands[1]));
+  REQUIRE(std::holds_alternative<ExecClientGone>(commands[2]));
+  CHECK(std::get<ExecClientGone>(commands[2]).client == std::get<ExecMessage>(commands[1]).client);
+  Harness::Heard heard = Harness::hear(client);
+  CHECK(heard.kinds == std::vector{MessageKind::kWelcome, MessageKind::kRefused});
+  CHECK(heard.closed);
+}
+
 TEST_CASE("callers that say nothing do not push out the one that was let in") {
   Harness harness;
   Fd ours = harness.connect_and_greet();

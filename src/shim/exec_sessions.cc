@@ -94,7 +94,7 @@ void ExecSessions::take(const ExecMessage& message, const std::optional<Place>& 
   Session* session = find(message.client);
   if (message.message.kind == MessageKind::kExec) {
     Result<ExecRequest> request = decode<ExecRequest>(body);
-    if (!request || session != nullptr) return refuse(message.client, "a damaged message");
+    if (!request) return refuse(message.client, "a damaged message");
     return begin(message.client, *request, place);
   }
   if (session == nullptr) return;

@@ -163,18 +163,21 @@ class GuardProcess {
     received.got = ::recvmsg(wires_.notes, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (received.got <= 0) return received;
     for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
-      if (header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(ExecDescriptors))) continue;
+      if (header->cmsg_type != SCM_RIGHTS) continue;
+      // Fewer than were sent when we may have no more; those that came are closed with the rest.
       std::array<int, 5> numbers{};
-      std::memcpy(numbers.data(), CMSG_DATA(header), sizeof numbers);
-      for (size_t i = 0; i < numbers.size(); ++i) received.descriptors[i] = Fd(numbers[i]);
+      size_t bytes = std::min(header->cmsg_len - CMSG_LEN(0), sizeof numbers);
+      std::memcpy(numbers.data(), CMSG_DATA(header), bytes);
+      for (size_t i = 0; i < bytes / sizeof(int); ++i) received.descriptors[i] = Fd(numbers[i]);
     }
     return received;
   }
 
   void start_exec(const Received& received) {
-    if (!received.descriptors.back()) return;
-    errno = 0;
-    pid_t pid = program_ended_ || killing_ ? -1 : clone_process({.cgroup = request_.cgroup});
+    bool over = program_ended_ || killing_;
+    bool whole = static_cast<bool>(received.descriptors.back());
+    errno = over || whole ? 0 : EMFILE;
+    pid_t pid = over || !whole ? -1 : clone_process({.cgroup = request_.cgroup});
     if (pid == 0) run_exec(received);
     if (pid > 0) {
       execs_.push_back({.number = received.call.exec, .pid = pid});

@@ -107,11 +107,16 @@ void ControlSocket::accept_all() {
 }
 
 // A server that came back must always get in. Who has not said the token goes first, or
-// callers that say nothing could push out the server.
+// callers that say nothing could push out the server; then the newest that has begun no
+// command, for the oldest is the server that steers.
 void ControlSocket::make_room() {
   auto leaves = std::ranges::find(clients_, false, &Client::greeted);
-  if (leaves == clients_.end()) leaves = std::ranges::find(clients_, false, &Client::executes);
-  clients_.erase(leaves == clients_.end() ? clients_.begin() : leaves);
+  if (leaves != clients_.end()) {
+    clients_.erase(leaves);
+    return;
+  }
+  auto newest = std::ranges::find(clients_.rbegin(), clients_.rend(), false, &Client::executes);
+  clients_.erase(newest == clients_.rend() ? clients_.begin() : std::next(newest).base());
 }
 
 void ControlSocket::read_from(Client& client, std::vector<ShimCommand>& commands) {

@@ -38,11 +38,11 @@ class Conversation {
     if (kind == WebSocket::Kind::kText) {
       Result<Json> json = parse_json(bytes);
       Status taken = !json ? json.error() : channel_ ? control(*json) : begin(*json);
-      if (!taken) return end({.error = taken.error().to_text()});
+      if (!taken) return hang_up(taken.error().to_text());
     } else if (channel_ && !bytes.empty() && bytes.front() == kInput) {
       channel_->input(bytes.substr(1));
     } else {
-      return end({.error = "a message that is not understood"});
+      return hang_up("a message that is not understood");
     }
     feed();
   }
@@ -93,22 +93,32 @@ class Conversation {
   }
 
   void look_around() {
-    Status allowed = target_.check && !ended_ ? target_.check() : Status();
-    if (!allowed) return end({.error = "hung up: " + allowed.error().message});
-    look_at_the_time();
+    if (ended_at_) return look_at_the_end();
+    Status allowed = target_.check ? target_.check() : Status();
+    if (!allowed) return hang_up("hung up: " + allowed.error().message);
+    if (!channel_ && passed_since(heard_) > limits_.silence) return hang_up("no command was asked for");
+    if (passed_since(heard_) <= limits_.idle) return;
+    hang_up(fmt::format("nothing was said for {} seconds: hung up", limits_.idle.us / seconds(1).us));
   }
 
-  // A client that does not even take the end is let go.
-  void look_at_the_time() {
-    Duration passed{std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - heard_).count()};
-    if (!channel_ && !ended_ && passed > limits_.silence) return end({.error = "no command was asked for"});
-    if (passed <= limits_.idle) return;
-    if (ended_) return socket_.stop();
-    end({.error = fmt::format("nothing was said for {} seconds: hung up", limits_.idle.us / seconds(1).us)});
+  // A client that does not take the end is let go: soon, but for one that still has to read
+  // what its command said.
+  void look_at_the_end() {
+    bool reads = !hung_up_ && socket_.unsent() > 0;
+    if (passed_since(*ended_at_) > (reads ? limits_.idle : limits_.silence)) socket_.stop();
+  }
+
+  static Duration passed_since(SteadyClock::time_point begin) {
+    return {std::chrono::duration_cast<std::chrono::microseconds>(SteadyClock::now() - begin).count()};
+  }
+
+  void hang_up(std::string why) {
+    hung_up_ = true;
+    end({.error = std::move(why)});
   }
 
   void end(const ExecOutcome& outcome) {
-    ended_ = true;
+    ended_at_ = SteadyClock::now();
     wire::ExecEnd last{.code = outcome.code, .signal = outcome.signal, .error = outcome.error};
     socket_.send(WebSocket::Kind::kText, write_json(wire::write(last)));
     socket_.close();
@@ -121,7 +131,8 @@ class Conversation {
   const ExecLimits& limits_;
   std::unique_ptr<ExecChannel> channel_;
   SteadyClock::time_point heard_ = SteadyClock::now();
-  bool ended_ = false;
+  std::optional<SteadyClock::time_point> ended_at_{};
+  bool hung_up_ = false;  // by us; else it has ended by itself
 };
 
 }  // namespace

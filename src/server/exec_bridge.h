@@ -27,7 +27,7 @@ struct ExecLimits {
   size_t bridges = 64;               // at a time
   size_t of_one_user = 16;           // of these
   Duration idle = hours(24);         // so long neither side said anything: it is hung up on
-  Duration silence = seconds(30);    // before the client says what it wants to run
+  Duration silence = seconds(30);    // before the client says what it wants to run, and after the end
   Duration beat = WebSocket::kBeat;  // so often times are looked at
 };
 

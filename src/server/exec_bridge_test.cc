@@ -135,9 +135,20 @@ TEST_CASE("there is room for so many commands, for so many of one user, and agai
 }
 
 TEST_CASE("who does not say what to run is let go") {
-  BridgeHarness harness({.silence = {}, .beat = milliseconds(1)});
+  BridgeHarness harness({.silence = milliseconds(20), .beat = milliseconds(1)});
   auto socket = harness.connect("eve");
   CHECK(BridgeHarness::last_words(*socket).find("no command was asked for") != std::string::npos);
+}
+
+TEST_CASE("who does not take the end keeps no place") {
+  BridgeHarness harness({.silence = milliseconds(1), .beat = milliseconds(1)});
+  auto socket = harness.connect("eve");  // and says nothing, nor closes
+  bool open = true;
+  for (int tries = 0; open && tries < kTriesMax; ++tries) {
+    std::this_thread::yield();
+    open = harness.bridges.open() > 0;
+  }
+  CHECK_FALSE(open);
 }
 
 TEST_CASE("a command that neither says nor hears anything is hung up") {

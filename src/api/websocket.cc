@@ -15,11 +15,11 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket.hpp>
 
+#include <cerrno>
 #include <deque>
 #include <map>
 #include <utility>
 
-#include "base/check.h"
 #include "base/text.h"
 
 namespace moulin {
@@ -223,7 +223,7 @@ Status WebSocket::check(const Request& request) {
                .to_do = "use `moulin exec`, or a client that speaks WebSocket"};
 }
 
-Result<std::unique_ptr<WebSocket>> WebSocket::accept(TakenOver connection, const Request& request) {
+Result<std::unique_ptr<WebSocket>> WebSocket::accept(TakenOver connection, const Request& request) try {
   if (!connection.read_ahead.empty()) {
     return Error{.code = Code::kInvalid, .message = "the client speaks before the handshake is over"};
   }
@@ -235,10 +235,12 @@ Result<std::unique_ptr<WebSocket>> WebSocket::accept(TakenOver connection, const
   if (error) return broken("the handshake failed", error);
   made->limit_handshake(beast::websocket::stream_base::none());
   return std::unique_ptr<WebSocket>(new WebSocket(std::move(made)));
+} catch (const boost::system::system_error& failed) {
+  return broken("no WebSocket can be had", failed.code());  // no descriptor is left for its loop
 }
 
 Result<std::unique_ptr<WebSocket>> WebSocket::connect(const Endpoint& endpoint, const std::string& target,
-                                                      const std::string& token) {
+                                                      const std::string& token) try {
   const TcpAddress* tcp = std::get_if<TcpAddress>(&endpoint.address);
   Descriptor socket =
       TRY(tcp != nullptr ? connect_tcp(*tcp, kHandshake) : connect_unix(std::get<std::string>(endpoint.address)));
@@ -263,6 +265,8 @@ Result<std::unique_ptr<WebSocket>> WebSocket::connect(const Endpoint& endpoint, 
   }
   if (error) return broken("the server does not answer as a WebSocket does", error);
   return std::unique_ptr<WebSocket>(new WebSocket(std::move(made)));
+} catch (const boost::system::system_error& failed) {
+  return broken("no WebSocket can be had", failed.code());
 }
 
 void WebSocket::send(Kind kind, std::string bytes) {
@@ -289,10 +293,13 @@ void WebSocket::read_on(Reading reading) {
 void WebSocket::when(int descriptor, Wait wait, std::function<void()> then) {
   auto watched = implementation_->watched.find(descriptor);
   if (watched == implementation_->watched.end()) {
-    int own = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
-    MOULIN_CHECK(own >= 0, "a descriptor that is open can be waited for");
-    Implementation::Watched fresh{.file = asio::posix::stream_descriptor(implementation_->io, own)};
-    watched = implementation_->watched.emplace(descriptor, std::move(fresh)).first;
+    Descriptor own(::fcntl(descriptor, F_DUPFD_CLOEXEC, 3));
+    error_code error(own.number() < 0 ? errno : 0, boost::system::system_category());
+    asio::posix::stream_descriptor file(implementation_->io);
+    if (!error) file.assign(own.number(), error);
+    if (error) return implementation_->end("it cannot be waited for: " + error.message());
+    own.release();
+    watched = implementation_->watched.emplace(descriptor, Implementation::Watched{.file = std::move(file)}).first;
   }
   bool waits = watched->second.then[wait] != nullptr;
   watched->second.then[wait] = std::move(then);

@@ -56,7 +56,8 @@ class WebSocket {
   enum class Reading { kOn, kHeld };
   void read_on(Reading reading);
   // Once, when the descriptor is ready; a regular file always is. Asked again before that,
-  // the later callback counts.
+  // the later callback counts. When it cannot be waited for, for want of descriptors, that
+  // ends us.
   void when(int descriptor, Wait wait, std::function<void()> then);
   // Waits for it no more, before its owner closes it: until then ours keeps it open, too.
   void forget(int descriptor);

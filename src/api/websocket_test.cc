@@ -1,6 +1,7 @@
 #include "api/websocket.h"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <thread>
@@ -99,6 +100,24 @@ TEST_CASE("another descriptor is waited for beside the messages") {
   CHECK(said == "from the pipe");
   ::close(ends[0]);
   ::close(ends[1]);
+}
+
+TEST_CASE("with no descriptor left no socket is made, and one that needs more ends with a reason") {
+  EchoServer server;
+  auto socket = WebSocket::connect(server.endpoint(), "/", "").value();
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit none = before;
+  none.rlim_cur = 0;  // what is open stays
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  TakenOver connection;
+  auto accepted = WebSocket::accept(std::move(connection), {});
+  socket->when(0, WebSocket::Wait::kReadable, [] {});
+  std::string why = socket->run();
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  REQUIRE_FALSE(accepted.has_value());
+  CHECK(accepted.error().code == Code::kUnavailable);
+  CHECK(why.contains("cannot be waited for"));
 }
 
 TEST_CASE("who hangs up is noticed also while nothing is read, whatever is on its way") {

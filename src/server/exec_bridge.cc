@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -186,8 +187,13 @@ void ExecBridges::start(TakenOver connection, Request request, ExecTarget target
   try {
     bridge.thread = std::thread([this, &bridge, connection = std::move(connection), request = std::move(request),
                                  target = std::move(target)]() mutable {
-      run(bridge, std::move(connection), request, target);
+      try {
+        run(bridge, std::move(connection), request, target);
+      } catch (const std::exception&) {
+        // Memory or descriptors are used up: this one is hung up, and the others go on.
+      }
       std::lock_guard ended(mutex_);
+      bridge.socket = nullptr;
       bridge.over = true;
     });
   } catch (const std::system_error&) {

@@ -101,6 +101,12 @@ struct WebSocket::Implementation {
     limit_handshake(std::chrono::duration_cast<std::chrono::seconds>(chrono_of(kHandshake)));
   }
 
+  // Runs until `done`, which a handler sets.
+  void run_until(const bool& done) {
+    while (!done) io.run_one();
+    io.restart();
+  }
+
   // For closing, too.
   void limit_handshake(std::chrono::steady_clock::duration most) {
     beast::websocket::stream_base::timeout times{};
@@ -231,7 +237,13 @@ Result<std::unique_ptr<WebSocket>> WebSocket::accept(TakenOver connection, const
   beast::http::request<beast::http::empty_body> handshake(beast::http::verb::get, "/", 11);
   for (const Header& header : request.headers) handshake.insert(header.name, header.value);
   error_code error;
-  made->stream.accept(handshake, error);
+  // Only the asynchronous ones know a limit to time: a client may take nothing.
+  bool answered = false;
+  made->stream.async_accept(handshake, [&](error_code result) {
+    error = result;
+    answered = true;
+  });
+  made->run_until(answered);
   if (error) return broken("the handshake failed", error);
   made->limit_handshake(beast::websocket::stream_base::none());
   return std::unique_ptr<WebSocket>(new WebSocket(std::move(made)));
@@ -250,13 +262,13 @@ Result<std::unique_ptr<WebSocket>> WebSocket::connect(const Endpoint& endpoint, 
   }));
   beast::websocket::response_type answer;
   error_code error;
-  // Only the asynchronous one knows a limit, and gives a refusal to read.
+  // The asynchronous one gives a refusal to read, too.
   bool answered = false;
   made->stream.async_handshake(answer, host_of(endpoint), endpoint.base_path + target, [&](error_code result) {
     error = result;
     answered = true;
   });
-  while (!answered) made->io.run_one();
+  made->run_until(answered);
   if (error == beast::websocket::error::upgrade_declined) {
     Result<Response> refused = successful(Response{.status = static_cast<int>(answer.result_int()),
                                                    .content_type = "application/problem+json",

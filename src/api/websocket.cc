@@ -154,8 +154,15 @@ struct WebSocket::Implementation {
   }
 
   void end(const error_code& error) {
-    bool good = !error || error == beast::websocket::error::closed || said_goodbye;
-    end(good ? "" : error.message());
+    bool closed = error == beast::websocket::error::closed;
+    if (!error || said_goodbye || (closed && closed_in_peace())) return end("");
+    end(closed ? "the other side closed it with code " + std::to_string(stream.reason().code) : error.message());
+  }
+  // And not for a fault, as a message that is too large.
+  bool closed_in_peace() const {
+    using beast::websocket::close_code;
+    auto code = stream.reason().code;
+    return code == close_code::normal || code == close_code::none || code == close_code::going_away;
   }
   void end(std::string why) {
     if (std::exchange(over, true)) return;

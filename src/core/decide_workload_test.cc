@@ -283,11 +283,12 @@ TEST_CASE("a command runs beside a replica that runs, and changes nothing") {
   CHECK(exec(3) == std::vector<std::string>{"conflict"});
   CHECK(exec(-1) == std::vector<std::string>{"conflict"});
   std::string before = encode(cluster.workload(id));
-  Events events = cluster.must(command::BeginExec{id});
+  Events events = cluster.give(command::BeginExec{id}, "admin").value();
   CHECK(encode(cluster.workload(id)) == before);
   REQUIRE(events.size() == 1);
   const auto& began = std::get<event::ExecBegan>(events.front().body);
   CHECK(began.key == cluster.key(id, 0));
+  CHECK(began.by == UserName("admin"));
   CHECK(event_workload(events.front().body) == id);
 }
 

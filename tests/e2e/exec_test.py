@@ -11,7 +11,7 @@ import termios
 import time
 import unittest
 
-from moulin import BINARY, Server, wait_for
+from moulin import BINARY, ENVIRONMENT, Server, wait_for
 from terminal import Terminal
 
 
@@ -90,7 +90,7 @@ class Exec(unittest.TestCase):
     def test_a_client_that_feeds_what_nobody_reads_hangs_up_too(self):
         before = set(self.server.processes())
         with subprocess.Popen([BINARY, "exec", "-i", self.workload, "--", "sh", "-c", "echo ready; exec sleep 1000"],
-                              env={"PATH": os.environ["PATH"], **self.server.client_environment},
+                              env={**ENVIRONMENT, **self.server.client_environment},
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE) as client:
             self.assertEqual(client.stdout.readline(), b"ready\n")
             os.set_blocking(client.stdin.fileno(), False)
@@ -151,7 +151,7 @@ class Exec(unittest.TestCase):
         self.assertEqual(self.exec("true", options=["--replica", "3"]).code, 7)
         self.assertEqual(self.exec("true", options=["-t"]).code, 2)
         closed = subprocess.run(["sh", "-c", f"{BINARY} exec -i {self.workload} -- cat <&-"], capture_output=True,
-                                env={"PATH": os.environ["PATH"], **self.server.client_environment}, text=True,
+                                env={**ENVIRONMENT, **self.server.client_environment}, text=True,
                                 timeout=20, check=False)
         self.assertEqual(closed.returncode, 2, closed.stderr)
         nobody = self.server.cli("exec", self.workload, "--", "true", check=False, env={"MOULIN_TOKEN": "moulin_x"})

@@ -7,7 +7,10 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 
 namespace moulin::cli {
 
@@ -37,12 +40,14 @@ SignalQueue::SignalQueue(std::initializer_list<int> numbers) {
   sigset_t set;
   ::sigemptyset(&set);
   for (int number : numbers) ::sigaddset(&set, number);
-  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  ::pthread_sigmask(SIG_BLOCK, &set, &before_);
   descriptor_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 SignalQueue::~SignalQueue() {
+  while (take() != 0) {}
   if (descriptor_ >= 0) ::close(descriptor_);
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 int SignalQueue::take() {
@@ -66,16 +71,19 @@ std::optional<std::string> SharedInput::read(size_t bytes_max) {
   return bytes;
 }
 
-bool write_output(int descriptor, std::string_view bytes) {
+bool write_output(int descriptor, std::string_view bytes, SignalQueue& signals,
+                  const std::function<bool(int)>& on_signal) {
   while (!bytes.empty()) {
-    ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
-    if (put < 0 && errno == EAGAIN) {
-      // A terminal that we share may have been made non-blocking by somebody else.
-      pollfd wait{.fd = descriptor, .events = POLLOUT, .revents = 0};
-      ::poll(&wait, 1, -1);
-      continue;
+    std::array<pollfd, 2> wait{{{.fd = descriptor, .events = POLLOUT, .revents = 0},
+                                {.fd = signals.descriptor(), .events = POLLIN, .revents = 0}}};
+    ::poll(wait.data(), wait.size(), -1);
+    while (int number = signals.take()) {
+      if (!on_signal(number)) return false;
     }
-    if (put < 0 && errno == EINTR) continue;
+    if (wait.front().revents == 0) continue;
+    // A pipe with room takes so much without a wait, in which signals would not be seen.
+    ssize_t put = ::write(descriptor, bytes.data(), std::min<size_t>(bytes.size(), PIPE_BUF));
+    if (put < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (put < 0) return false;
     bytes.remove_prefix(static_cast<size_t>(put));
   }

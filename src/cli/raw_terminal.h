@@ -3,9 +3,11 @@
 // the operating system.
 #pragma once
 
+#include <signal.h>
 #include <termios.h>
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -35,7 +37,8 @@ class RawTerminal {
   std::optional<termios> before_{};
 };
 
-// Signals as something to be read, from the moment one is made until it is destroyed.
+// Signals as something to be read, from the moment one is made until it is destroyed; those
+// that nobody took by then are lost.
 class SignalQueue {
  public:
   SignalQueue(std::initializer_list<int> numbers);
@@ -47,6 +50,7 @@ class SignalQueue {
 
  private:
   int descriptor_ = -1;
+  sigset_t before_{};
 };
 
 // Waiting for standard input makes it non-blocking, also for the shell that shares it:
@@ -64,7 +68,10 @@ class SharedInput {
  private:
   int flags_ = -1;
 };
-// False when nobody reads it any more.
-bool write_output(int descriptor, std::string_view bytes);
+
+// Waits for who reads it. Signals that come meanwhile go to `on_signal`, which says whether to
+// go on. False when it said no, or nobody reads it any more.
+bool write_output(int descriptor, std::string_view bytes, SignalQueue& signals,
+                  const std::function<bool(int)>& on_signal);
 
 }  // namespace moulin::cli

@@ -76,6 +76,20 @@ class Exec(unittest.TestCase):
             self.assertEqual(client.communicate(timeout=20)[0], "got-it\n")
             self.assertEqual(client.returncode, 9)
 
+    def test_the_second_signal_ends_one_whose_output_nobody_reads(self):
+        before = set(self.server.processes())
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.server.follow("exec", self.workload, "--", "yes") as client:
+                self.assertEqual(client.stdout.readline(), "y\n")
+                time.sleep(0.5)  # its pipe is full
+                client.send_signal(number)
+                time.sleep(0.2)
+                self.assertIsNone(client.poll(), "the first is the command's")
+                client.send_signal(number)
+                self.assertEqual(client.wait(timeout=20), 1)
+                self.assertIn("nobody reads", client.stderr.read())
+        wait_for(lambda: set(self.server.processes()) <= before, "nothing is left of the command")
+
     def test_a_client_that_goes_hangs_up_and_leaves_nothing(self):
         before = set(self.server.processes())
         mark = self.server.folder / "hung-up"

@@ -45,6 +45,7 @@ class Conversation {
     listen_to_signals();
   }
 
+  bool given_up() const { return given_up_; }
   // Until the command has ended or the connection is lost; then the end, if it came.
   std::optional<wire::ExecEnd> run(std::string& broken) {
     std::optional<RawTerminal> raw;
@@ -69,7 +70,16 @@ class Conversation {
     }
     if (bytes.empty()) return;
     int to = bytes.front() == kOutput ? STDOUT_FILENO : STDERR_FILENO;
-    if (!write_output(to, bytes.substr(1))) socket_.close();
+    int asked = 0;
+    auto may_go_on = [&](int number) {
+      pass_on(number);
+      asked += number == SIGWINCH ? 0 : 1;
+      return asked < 2;
+    };
+    if (write_output(to, bytes.substr(1), signals_, may_go_on)) return;
+    if (asked < 2) return socket_.close();
+    given_up_ = true;  // the end of the command is behind what nobody reads
+    socket_.stop();
   }
 
   void read_on() {
@@ -104,6 +114,7 @@ class Conversation {
   SignalQueue signals_;
   SharedInput input_;
   bool input_over_ = false;
+  bool given_up_ = false;  // told to end, again, while nobody read what it said
   std::optional<wire::ExecEnd> end_;
 };
 
@@ -142,6 +153,10 @@ Result<int> exec(Session& session) {
   Conversation conversation(*socket, wish, session.surroundings().variable("TERM"));
   std::string broken;
   std::optional<wire::ExecEnd> end = conversation.run(broken);
+  if (conversation.given_up()) {
+    session.console().write_err("moulin: nobody reads what the command says: hung up, it gets SIGHUP\n");
+    return kNoEnd;
+  }
   if (!end) {
     return Error{.code = Code::kUnavailable,
                  .message = "the connection to the command was lost" + (broken.empty() ? "" : ": " + broken),

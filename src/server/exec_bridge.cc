@@ -156,20 +156,21 @@ void ExecBridges::forget_ended() {
   std::erase_if(bridges_, [](const Bridge& bridge) { return bridge.over; });
 }
 
-Status ExecBridges::find_room(const UserName& user) const {
-  auto of_user = static_cast<size_t>(std::ranges::count(bridges_, user, &Bridge::by));
-  if (bridges_.size() < limits_.bridges && of_user < limits_.of_one_user) return {};
-  return Error{.code = Code::kTooMany,
-               .message = "too many commands run beside workloads",
-               .given = fmt::format("{}, {} of them yours", bridges_.size(), of_user),
-               .allowed = fmt::format("{} at a time, {} of one user", limits_.bridges, limits_.of_one_user),
-               .to_do = "end one, then try again"};
-}
-
-Status ExecBridges::check_room(const UserName& user) {
-  std::lock_guard lock(mutex_);
-  forget_ended();
-  return find_room(user);
+Result<ExecPlace> ExecBridges::take_place(const UserName& user) {
+  std::lock_guard lock(taken_->mutex);
+  size_t of_user = taken_->by.count(user);
+  if (taken_->by.size() >= limits_.bridges || of_user >= limits_.of_one_user) {
+    return Error{.code = Code::kTooMany,
+                 .message = "too many commands run beside workloads",
+                 .given = fmt::format("{}, {} of them yours", taken_->by.size(), of_user),
+                 .allowed = fmt::format("{} at a time, {} of one user", limits_.bridges, limits_.of_one_user),
+                 .to_do = "end one, then try again"};
+  }
+  taken_->by.insert(user);
+  return ExecPlace(nullptr, [taken = taken_, user](void*) {
+    std::lock_guard given_back(taken->mutex);
+    taken->by.erase(taken->by.find(user));
+  });
 }
 
 size_t ExecBridges::open() {
@@ -178,12 +179,12 @@ size_t ExecBridges::open() {
   return bridges_.size();
 }
 
-void ExecBridges::start(TakenOver connection, Request request, ExecTarget target) {
+void ExecBridges::start(ExecPlace place, TakenOver connection, Request request, ExecTarget target) {
   std::lock_guard lock(mutex_);
   forget_ended();
-  if (stopping_ || !find_room(target.by)) return;  // hangs up
+  if (stopping_) return;  // hangs up
   Bridge& bridge = bridges_.emplace_back();
-  bridge.by = target.by;
+  bridge.place = std::move(place);
   try {
     bridge.thread = std::thread([this, &bridge, connection = std::move(connection), request = std::move(request),
                                  target = std::move(target)]() mutable {
@@ -195,6 +196,7 @@ void ExecBridges::start(TakenOver connection, Request request, ExecTarget target
       std::lock_guard ended(mutex_);
       bridge.socket = nullptr;
       bridge.over = true;
+      bridge.place.reset();
     });
   } catch (const std::system_error&) {
     bridges_.pop_back();  // no thread can be had: hangs up

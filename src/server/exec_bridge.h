@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "api/websocket.h"
@@ -19,7 +20,6 @@ struct ExecTarget {
   Engine& engine;
   ReplicaKey key{};
   std::string token{};
-  UserName by{};
   std::function<Status()> check{};  // asked again and again, from another thread: whether it is still allowed
 };
 
@@ -31,6 +31,9 @@ struct ExecLimits {
   Duration beat = WebSocket::kBeat;  // so often times are looked at
 };
 
+// Room for one command, as long as somebody holds it.
+using ExecPlace = std::shared_ptr<void>;
+
 // Thread-safe. Each holds at most about 2 MiB of what is on its way.
 class ExecBridges {
  public:
@@ -39,24 +42,30 @@ class ExecBridges {
   ExecBridges(const ExecBridges&) = delete;
   ExecBridges& operator=(const ExecBridges&) = delete;
 
-  // kTooMany: as many as may be are open.
-  Status check_room(const UserName& user);
+  // kTooMany: as many as may be are taken. Taken before the connection is, so that who gets
+  // none is answered.
+  Result<ExecPlace> take_place(const UserName& user);
   size_t open();
-  // The connection is the bridge's from now on; without room it is hung up.
-  void start(TakenOver connection, Request request, ExecTarget target);
+  // The connection and the place are the bridge's from now on.
+  void start(ExecPlace place, TakenOver connection, Request request, ExecTarget target);
 
  private:
+  // Outlives us while a request still holds a place.
+  struct Taken {
+    std::mutex mutex{};
+    std::multiset<UserName> by{};
+  };
   struct Bridge {
-    UserName by{};
+    ExecPlace place{};
     std::thread thread{};
     WebSocket* socket = nullptr;  // while it runs; guarded by mutex_
     bool over = false;
   };
   void run(Bridge& bridge, TakenOver connection, const Request& request, const ExecTarget& target);
-  void forget_ended();                           // with mutex_ held
-  Status find_room(const UserName& user) const;  // with mutex_ held
+  void forget_ended();  // with mutex_ held
 
   const ExecLimits limits_;
+  const std::shared_ptr<Taken> taken_ = std::make_shared<Taken>();
   std::mutex mutex_;
   std::list<Bridge> bridges_;
   bool stopping_ = false;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "api/http_server.h"
+#include "api/problem.h"
 #include "api/wire_types.h"
 #include "server/testing.h"
 
@@ -70,18 +71,20 @@ class BridgeHarness {
       : bridges(limits) {
     engine.on_exec = [this, appetite](const ExecCommand&) { return std::make_unique<PlayedChannel>(played, appetite); };
     auto started = HttpServer::start({.tcp = TcpAddress{}}, [this](Request request, Responder responder) {
-      UserName by(request.segments.front());
-      responder.take_over([this, by, request](TakenOver connection) {
-        bridges.start(std::move(connection), request, {.engine = engine, .by = by, .check = check});
+      Result<ExecPlace> place = bridges.take_place(UserName(request.segments.front()));
+      if (!place) return responder.answer(problem_response(place.error()));
+      responder.take_over([this, place = *place, request](TakenOver connection) {
+        bridges.start(place, std::move(connection), request, {.engine = engine, .check = check});
       });
     });
     REQUIRE(started.has_value());
     server_ = std::move(*started);
   }
 
-  std::unique_ptr<WebSocket> connect(const std::string& user) {
-    return WebSocket::connect(*parse_endpoint(server_->url()), "/" + user, "").value();
+  Result<std::unique_ptr<WebSocket>> try_to_connect(const std::string& user) {
+    return WebSocket::connect(*parse_endpoint(server_->url()), "/" + user, "");
   }
+  std::unique_ptr<WebSocket> connect(const std::string& user) { return try_to_connect(user).value(); }
   // Which says what it wants to run.
   std::unique_ptr<WebSocket> ask(const std::string& user) {
     auto socket = connect(user);
@@ -111,7 +114,7 @@ bool comes(std::promise<void>& promise) {
   return promise.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready;
 }
 
-Code refusal(ExecBridges& bridges, std::string_view user) { return bridges.check_room(UserName(user)).error().code; }
+Code refusal(ExecBridges& bridges, std::string_view user) { return bridges.take_place(UserName(user)).error().code; }
 
 }  // namespace
 
@@ -119,19 +122,30 @@ TEST_CASE("there is room for so many commands, for so many of one user, and agai
   BridgeHarness harness({.bridges = 2, .of_one_user = 1});
   auto eve = harness.connect("eve");
   CHECK(refusal(harness.bridges, "eve") == Code::kTooMany);
-  CHECK(harness.bridges.check_room(UserName("ann")));
+  CHECK(harness.bridges.take_place(UserName("ann")).has_value());
   auto ann = harness.connect("ann");
   CHECK(refusal(harness.bridges, "zoe") == Code::kTooMany);
-  Status refused = harness.bridges.check_room(UserName("zoe"));
+  auto refused = harness.bridges.take_place(UserName("zoe"));
   CHECK(refused.error().allowed == "2 at a time, 1 of one user");
   ann->close();
   ann->run();  // until the other side has closed, too
   bool room = false;
   for (int tries = 0; !room && tries < kTriesMax; ++tries) {
     std::this_thread::yield();
-    room = harness.bridges.check_room(UserName("zoe")).has_value();
+    room = harness.bridges.take_place(UserName("zoe")).has_value();
   }
   CHECK(room);
+}
+
+TEST_CASE("who gets no place is answered, also while the first has not begun") {
+  BridgeHarness harness({.bridges = 1});
+  Result<ExecPlace> taken = harness.bridges.take_place(UserName("ann"));
+  REQUIRE(taken.has_value());
+  auto refused = harness.try_to_connect("eve");
+  REQUIRE_FALSE(refused.has_value());
+  CHECK(refused.error().code == Code::kTooMany);
+  taken->reset();
+  CHECK(harness.try_to_connect("eve").has_value());
 }
 
 TEST_CASE("who does not say what to run is let go") {

@@ -8,9 +8,9 @@ namespace moulin::handle {
 
 namespace {
 
-Status check_request(const Call& call) {
+Result<ExecPlace> check_request(const Call& call) {
   TRY(WebSocket::check(call.request));
-  return call.world.execs.check_room(call.actor.user);
+  return call.world.execs.take_place(call.actor.user);
 }
 
 // Of one who may do this: whether they still may. Tokens are revoked, and roles taken back.
@@ -35,20 +35,16 @@ Result<ExecTarget> find_target(const Call& call, const event::ExecBegan& began) 
   auto check = [&world = call.world, request = call.request, id = workload->id] {
     return check_again(world, request, id);
   };
-  return ExecTarget{.engine = call.world.engine,
-                    .key = began.key,
-                    .token = attempt->token,
-                    .by = call.actor.user,
-                    .check = std::move(check)};
+  return ExecTarget{.engine = call.world.engine, .key = began.key, .token = attempt->token, .check = std::move(check)};
 }
 
-void begin(Call& call, const event::ExecBegan& began) {
+void begin(Call& call, ExecPlace place, const event::ExecBegan& began) {
   call.view = call.world.reactor.view();
   Result<ExecTarget> target = find_target(call, began);
   if (!target) return call.responder.answer(problem_response(target.error()));
   auto shared = std::make_shared<std::pair<Request, ExecTarget>>(std::move(call.request), std::move(*target));
-  call.responder.take_over([&execs = call.world.execs, shared](TakenOver connection) {
-    execs.start(std::move(connection), std::move(shared->first), std::move(shared->second));
+  call.responder.take_over([&execs = call.world.execs, shared, place = std::move(place)](TakenOver connection) {
+    execs.start(place, std::move(connection), std::move(shared->first), std::move(shared->second));
   });
 }
 
@@ -56,15 +52,15 @@ void begin(Call& call, const event::ExecBegan& began) {
 
 void exec_in_workload(Call call) {
   auto wanted = parameters<wire::ExecInWorkload>(call);
-  Status good = wanted ? check_request(call) : wanted.error();
-  if (!good) return call.responder.answer(problem_response(good.error()));
+  Result<ExecPlace> place = wanted ? check_request(call) : wanted.error();
+  if (!place) return call.responder.answer(problem_response(place.error()));
   Actor actor = call.actor;
   Reactor& reactor = call.world.reactor;
   auto shared = std::make_shared<Call>(std::move(call));
   reactor.submit(std::move(actor), command::BeginExec{wanted->workload, {wanted->replica}},
-                 [shared](const Result<Events>& events) {
+                 [shared, place = std::move(*place)](const Result<Events>& events) {
                    if (!events) return shared->responder.answer(problem_response(events.error()));
-                   begin(*shared, std::get<event::ExecBegan>(events->front().body));
+                   begin(*shared, place, std::get<event::ExecBegan>(events->front().body));
                  });
 }
 

@@ -12,11 +12,16 @@ std::string key_text(const QuotaKey& key) {
   return key.model.empty() ? text : text + "." + key.model.text;
 }
 
-Error bad_quota(const QuotaKey& key, std::string_view part, int64_t given, std::string allowed) {
+// As a person writes it: GPUs and CPUs are kept in thousandths.
+std::string amount_text(const QuotaKey& key, int64_t amount) {
+  return key.resource == Resource::kMemory ? to_text(Bytes{amount}) : to_text(Share{amount});
+}
+
+Error bad_quota(const QuotaKey& key, std::string_view part, std::string given, std::string allowed) {
   return {.code = Code::kInvalid,
           .message = "not a quota",
           .field = key_text(key) + "." + std::string(part),
-          .given = std::to_string(given),
+          .given = std::move(given),
           .allowed = std::move(allowed)};
 }
 
@@ -24,18 +29,20 @@ Status check_quota(const QuotaKey& key, const Quota& quota) {
   if (!key.model.empty() && key.resource != Resource::kGpu) {
     return Error{.code = Code::kInvalid, .message = "only quotas of gpu name a model", .field = key_text(key)};
   }
-  std::string amounts = "0 to " + std::to_string(kQuotaAmountMax);
+  std::string amounts = "0 to " + amount_text(key, kQuotaAmountMax);
   if (quota.guaranteed < 0 || quota.guaranteed > kQuotaAmountMax)
-    return bad_quota(key, "guaranteed", quota.guaranteed, amounts);
+    return bad_quota(key, "guaranteed", amount_text(key, quota.guaranteed), amounts);
   if (quota.limit && (*quota.limit < 0 || *quota.limit > kQuotaAmountMax))
-    return bad_quota(key, "limit", *quota.limit, amounts);
+    return bad_quota(key, "limit", amount_text(key, *quota.limit), amounts);
   if (quota.limit && !quota.rest && quota.guaranteed > *quota.limit) {
-    return bad_quota(key, "guaranteed", quota.guaranteed, "at most the limit, " + std::to_string(*quota.limit));
+    return bad_quota(key, "guaranteed", amount_text(key, quota.guaranteed),
+                     "at most the limit, " + amount_text(key, *quota.limit));
   }
   if (quota.weight < 0 || quota.weight > kWeightMax)
-    return bad_quota(key, "weight", quota.weight, "0 to " + std::to_string(kWeightMax));
+    return bad_quota(key, "weight", std::to_string(quota.weight), "0 to " + std::to_string(kWeightMax));
   if (quota.rank < -kRankMax || quota.rank > kRankMax) {
-    return bad_quota(key, "rank", quota.rank, std::to_string(-kRankMax) + " to " + std::to_string(kRankMax));
+    return bad_quota(key, "rank", std::to_string(quota.rank),
+                     std::to_string(-kRankMax) + " to " + std::to_string(kRankMax));
   }
   return {};
 }

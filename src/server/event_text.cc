@@ -68,8 +68,8 @@ struct Sentence {
   std::string operator()(const event::TreeNodeRemoved& e) const { return e.name.text + " removed"; }
   std::string operator()(const event::UserCreated& e) const { return "user " + e.user.name.text + " created"; }
   std::string operator()(const event::UserChanged& e) const {
-    std::string account = e.account.empty() ? "the server's account" : "the account " + e.account;
-    return "user " + e.name.text + " runs under " + account + " from now on";
+    if (e.account.empty()) return "user " + e.name.text + " has no account any more";
+    return "user " + e.name.text + " runs under the account " + e.account + " from now on";
   }
   std::string operator()(const event::UserRemoved& e) const { return "user " + e.name.text + " removed"; }
   std::string operator()(const event::TokenIssued& e) const {

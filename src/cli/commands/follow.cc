@@ -114,7 +114,7 @@ Result<int> events(Session& session) {
 constexpr OptionSpec kLogOptions[] = {
     {.name = "follow", .letter = 'f', .help = "wait for more until it has finished"},
     {.name = "since", .value = "TIME", .help = "only from then on: 10m is ten minutes ago"},
-    {.name = "tail", .value = "N", .help = "only the last lines"},
+    {.name = "tail", .value = "N", .help = "only the last lines of each replica"},
     {.name = "replica", .value = "N", .help = "only of this replica"},
     {.name = "attempt", .value = "N", .help = "of this attempt (unless given: the newest)"},
     {.name = "stream", .value = "STREAM", .help = "only stdout or stderr"},

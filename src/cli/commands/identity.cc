@@ -39,7 +39,7 @@ Result<int> user_set(Session& session) {
     return Error{
         .code = Code::kInvalid,
         .message = account != nullptr ? "--account and --no-account contradict each other" : "nothing is to be set",
-        .to_do = "write --account ACCOUNT, or --no-account for the account of the server"};
+        .to_do = "write --account ACCOUNT, or --no-account to take it away"};
   }
   wire::UserChange change{.account = account != nullptr ? *account : ""};
   wire::User user = TRY(session.ask(wire::ChangeUser{.user = call.words.front()}, change));
@@ -107,7 +107,7 @@ constexpr OptionSpec kUserOptions[] = {
     {.name = "account", .value = "ACCOUNT", .help = "Unix account that runs their replicas"}};
 constexpr OptionSpec kUserSetOptions[] = {
     {.name = "account", .value = "ACCOUNT", .help = "Unix account that runs their replicas"},
-    {.name = "no-account", .help = "back to the account of the server"}};
+    {.name = "no-account", .help = "none: where root serves, nothing of theirs starts"}};
 constexpr OptionSpec kTokenOptions[] = {
     {.name = "user", .value = "USER", .help = "for this user (unless given: yourself)"},
     {.name = "label", .value = "TEXT", .help = "what it is for"},

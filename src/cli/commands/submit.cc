@@ -120,9 +120,13 @@ Result<int> run(Session& session) {
   if (const std::string* text = call.value("like")) {
     like = TRY(find_workload(session, *text, ""));
     base = TRY(like_document(session, *like));
-  } else if (call.command.empty() || call.has("replace")) {
+  } else if (call.has("replace")) {
     return Error{.code = Code::kInvalid,
-                 .message = call.has("replace") ? "--replace needs --like ID" : "the command is missing",
+                 .message = "--replace needs --like ID",
+                 .to_do = "name the workload that gives way: moulin run --like ID --replace [options]"};
+  } else if (call.command.empty()) {
+    return Error{.code = Code::kInvalid,
+                 .message = "the command is missing",
                  .to_do = "write it after `--`: moulin run [options] -- CMD..."};
   }
   std::vector<Json> documents{TRY(document_of_run(call, session.surroundings(), std::move(base)))};

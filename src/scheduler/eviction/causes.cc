@@ -31,8 +31,10 @@ Judgement judge_eviction(const Applicant& applicant, const ReclaimRights& rights
                          Instant now) {
   Judgement judgement = judge_higher_class(applicant, victim);
   if (judgement.protection == Protection::kRank) judgement = judge_higher_priority(applicant, victim.workload, now);
-  if (judgement.protection == Protection::kRank) judgement = judge_guarantee_reclaim(applicant, rights, victim, now);
-  return judgement;
+  if (judgement.protection != Protection::kRank && judgement.protection != Protection::kGuarantee) return judgement;
+  // A guarantee guards against classes more closely than against those who take back what is theirs.
+  Judgement reclaim = judge_guarantee_reclaim(applicant, rights, victim, now);
+  return judgement.protection == Protection::kRank || reclaim.cause != Cause::kNone ? reclaim : judgement;
 }
 
 bool may_outrank_anybody(const Index& index, const WorkloadSpec& spec) {

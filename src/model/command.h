@@ -75,7 +75,7 @@ struct CreateUser {
 // Replicas that run already keep the account that they were started under.
 struct ChangeUser {
   UserName name;
-  std::string account;  // empty: the server's
+  std::string account;  // empty: none any more
 };
 struct RemoveUser {
   UserName name;
